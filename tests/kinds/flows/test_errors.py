@@ -8,8 +8,6 @@ from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows.pair_errors import SIZES, PairErrors
 from geodp.privacy.key import NoiseKey
-from tests.kinds.flows.test_publish import publish
-from tests.kinds.flows.test_verify import change_index, failed
 from tests.kinds.flows.units import make_units, unit_table
 from tests.refusals import refuses
 
@@ -135,30 +133,3 @@ def test_a_release_without_trips_states_none(tmp_path):
     release.write(tmp_path / "out")
     assert all(check.ok for check in verify(tmp_path / "out"))
     assert release.to_pandas(errors=True).empty
-
-
-def raise_an_end(card):
-    card["pairs"]["sizes"][3]["high"] += 1
-
-
-def believe_all(card):
-    card["pairs"]["believed_from"] = 1
-
-
-def state_none(card):
-    card["pairs"] = None
-
-
-@pytest.mark.parametrize("change", [raise_an_end, believe_all, state_none])
-def test_other_errors_are_found(public, change):
-    change_index(public, change)
-    found = failed(public)
-    assert [*found] == ["guarantee"]
-    assert "pairs" in found["guarantee"]
-
-
-def test_errors_follow_from_the_written_files(tmp_path):
-    release = publish()
-    release.write(tmp_path / "out")
-    again = geodp.open(tmp_path / "out")
-    assert again.index.pairs == release.index.pairs == again.state_errors()

@@ -102,32 +102,28 @@ def test_an_evaluation_is_what_releases_are(tmp_path):
     assert spread < 10 * max(found.standard_errors["right 1"], 0.3)
 
 
-def test_what_cannot_be_evaluated_is_refused():
-    with refuses(UsageError, "flows-evaluate-table"):
-        geodp.flows.evaluate(pa.table({"o": [1]}), contribution=1, epsilon=1)
-    with refuses(UsageError, "flows-trials-few"):
-        geodp.flows.evaluate(trips_on(), contribution=1, epsilon=1, trials=0)
-    with refuses(UsageError, "flows-evaluate-empty"):
-        geodp.flows.evaluate(table(), contribution=1, epsilon=1)
+@pytest.mark.parametrize(
+    ("trips", "more", "code"),
+    [
+        (pa.table({"o": [1]}), {}, "flows-evaluate-table"),
+        (table((0, 0, 0, 1, 6)), {"trials": 0}, "flows-trials-few"),
+        (table(), {}, "flows-evaluate-empty"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(trips, more, code):
+    with refuses(UsageError, code):
+        geodp.flows.evaluate(trips, contribution=1, epsilon=1, **more)
 
 
-@pytest.fixture
-def trips(tmp_path):
+def test_the_command_prints_for_the_operator_alone(tmp_path):
     draw = np.random.default_rng(3)
-    rows = ["id,oy,ox,dy,dx"]
-    for _ in range(600):
-        y, x = draw.integers(0, 8, 2)
-        rows.append(f"p{draw.integers(0, 90)},{y},{x},{(y + 1) % 8},{x}")
-    path = tmp_path / "trips.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
-def test_the_command_prints_for_the_operator_alone(trips, tmp_path):
+    y, x = draw.integers(0, 8, (2, 600))
+    rows = {"id": draw.integers(0, 90, 600), "oy": y, "ox": x, "dy": (y + 1) % 8, "dx": x}
+    pa.table(rows).to_pandas().to_csv(tmp_path / "trips.csv", index=False)
     words = [
-        "flows", "evaluate", trips, "--grid", "regular:8x8", "--from", "oy,ox", "--to", "dy,dx",
-        "--person", "id", "--trips", "4", "--epsilon", "2", "--trials", "2",
-    ]  # fmt: skip
+        *("flows", "evaluate", tmp_path / "trips.csv", "--grid", "regular:8x8", "--from", "oy,ox"),
+        *("--to", "dy,dx", "--person", "id", "--trips", "4", "--epsilon", "2", "--trials", "2"),
+    ]
     said = run(*words)
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith("CONFIDENTIAL")
@@ -137,9 +133,6 @@ def test_the_command_prints_for_the_operator_alone(trips, tmp_path):
     assert json.loads(path.read_text()) == json.loads(said.stdout)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert json.loads(said.stdout)["contribution"] == 4
-    public = run(*words, "--public-input")
-    assert "CONFIDENTIAL" not in public.stdout
-    refused = run(*words, "--output", path)
-    assert refused.returncode == 2
-    refused = run(*[one for one in words if one not in ("--trips", "4")])
-    assert refused.returncode == 2
+    assert "CONFIDENTIAL" not in run(*words, "--public-input").stdout
+    assert run(*words, "--output", path).returncode == 2
+    assert run(*[one for one in words if one not in ("--trips", "4")]).returncode == 2

@@ -1,18 +1,14 @@
 """Flows by label: divided exactly, written, verified, opened and estimated."""
 
-import json
 from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.axes import Attribute
 from geodp.grid.region import Region
-from geodp.io.verify.verify import verify
 from geodp.kinds.flows.label_estimates import (
     choose_labels,
     draw_one_label,
@@ -32,30 +28,17 @@ from geodp.kinds.flows.label_model import (
 from geodp.kinds.flows.streams import LabelDesign, count_cells
 from geodp.kinds.flows.zones import Zones
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
-from geodp.release.simulated_cells import errors_of
-from tests.keys import keep
-from tests.kinds.flows.test_publish import GRID, MESH, ends_of, trips_on
-from tests.kinds.flows.test_verify import failed, list_sums
+from tests.kinds.flows.forms import HOUR, by_label, count_between, make
+from tests.kinds.flows.test_publish import GRID, trips_on
 from tests.refusals import refuses
 
-HOURS = tuple(map(str, range(24)))
 ZONES = Zones.of(GRID)
 KINDS = (("pairs", 8), ("origins", 4), ("destinations", 4))
 
 
-def labelled_trips(grid=GRID, attributes=((HOURS, "hour"),), seed=3, number=20_000):
-    """Trips between near zones whose labels depend on where they begin."""
-    table, draw = trips_on(grid, seed, number), np.random.default_rng(seed)
-    index = np.repeat(table.grid.decode(table.key), table.count, axis=1)
-    pairs, axes = table.grid, []
-    for labels, name in attributes:
-        pairs = pairs.with_attribute(name, labels)
-        middle = len(labels) * (1 + index[0] / grid.shape[0]) / 3
-        axes.append(np.rint(draw.normal(middle, len(labels) / 8)).astype(int) % len(labels))
-    index = np.stack([*index, *axes])
-    return geodp.CountTable.from_index(pairs, index, np.ones(index.shape[1], np.int64))
+def labelled_trips(seed=3, number=20_000):
+    """Trips between near zones, by hours that are later where they begin farther in the east."""
+    return by_label(trips_on(seed=seed, number=number), HOUR)
 
 
 def publish(table=None, **more):
@@ -64,8 +47,8 @@ def publish(table=None, **more):
 
 
 @pytest.fixture(scope="module")
-def release():
-    return publish()
+def release(shared):
+    return make(shared, "hours")
 
 
 def flows_of(table):
@@ -149,25 +132,6 @@ def test_totals_are_rounded_exactly():
     assert round_total(np.array([0.5, 0.5]), 7).sum() == 7
 
 
-@pytest.mark.parametrize("grid", [GRID, MESH], ids=["square", "mesh"])
-@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": "1/8"}, {"epsilon": "1/100"}])
-def test_all_margins_are_met_exactly(grid, amounts):
-    attributes = ((("weekday", "weekend"), "daytype"), (("walk", "car", "bus"), "mode"))
-    table = labelled_trips(grid, attributes)
-    release = geodp.flows.publish(table, contribution=2, **amounts)
-    for made, released in ends_of(release):
-        assert np.array_equal(made, released)
-    assert release.flows.grid.axis_names[-2:] == ("daytype", "mode")
-    stated = release.index.guarantee
-    shares = [Fraction(one.share) for one in stated.levels]
-    whole = 2 * Fraction(stated.end_share) + sum(shares) + Fraction(stated.labels.share)
-    assert whole == 1
-    assert stated.labels.attributes == ("daytype", "mode")
-    frame = release.to_pandas()
-    assert [*frame.columns][-3:] == ["daytype", "mode", "count"]
-    assert frame["count"].sum() == release.origins.table.count.sum()
-
-
 def test_flows_without_labels_are_released_as_before(release):
     plain = geodp.flows.publish(trips_on(), epsilon=1, contribution=3)
     assert plain.index.guarantee.labels is None
@@ -178,66 +142,6 @@ def test_flows_without_labels_are_released_as_before(release):
     assert "whole flows" not in labelled
 
 
-def test_labels_that_do_not_add_up_to_both_ends_are_found(public):
-    change(
-        public / "flows" / "flows.parquet",
-        "flows",
-        lambda count: pa.array([count[0].as_py() + 1, *count.to_pylist()[1:]]),
-    )
-    list_sums(public)
-    assert failed(public)
-
-
-def test_a_written_release_holds_and_is_opened(public, release):
-    assert failed(public) == {}
-    done = {one.name: one.detail for one in verify(public, errors_of)}
-    assert "labels-origins.parquet" in done["joint files"]
-    opened = geodp.open(public.parent)
-    for one, other in zip(opened.labels, release.labels, strict=True):
-        assert np.array_equal(one.noisy, other.noisy)
-        assert (one.ends, one.side, one.variance) == (other.ends, other.side, other.variance)
-    rows = pq.read_table(public / "flows" / "flows.parquet").to_pandas()
-    assert "hour" in rows.columns
-    one, other = (two.estimate((0, 0, 8, 8), (0, 0, 8, 8), hour=8) for two in (opened, release))
-    assert one == other
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("share", "1/5"), ("side", 4), ("pair_side", 8), ("attributes", ["day"]), (None, None)],
-)
-def test_an_index_that_says_otherwise_of_labels_is_found(public, name, value):
-    card = json.loads((public / "flows.json").read_text())
-    if name is None:
-        card["guarantee"]["labels"] = None
-    else:
-        card["guarantee"]["labels"][name] = value
-    (public / "flows.json").write_text(json.dumps(card))
-    list_sums(public)
-    assert "guarantee" in failed(public)
-
-
-@pytest.mark.parametrize(
-    "stated",
-    [
-        {"side": 3, "pair_side": 12},
-        {"side": 64, "pair_side": 256},
-        {"side": 1 << 40, "pair_side": 1 << 42},
-        {"share": "0"},
-        {"share": "1"},
-    ],
-    ids=str,
-)
-def test_labels_that_no_release_measures_are_refused_at_opening(public, stated):
-    card = json.loads((public / "flows.json").read_text())
-    card["guarantee"]["labels"] |= stated
-    (public / "flows.json").write_text(json.dumps(card))
-    list_sums(public)
-    with refuses(VerificationError, "flows-stated-labels"):
-        geodp.open(public.parent)
-    assert failed(public)
-
-
 @pytest.mark.parametrize(("side", "labels"), [(1, 2), (16, 1_000_000)])
 def test_counts_by_label_beyond_all_memory_are_refused_before_they_are_made(side, labels):
     # 64 GiB of counts of single zones.
@@ -245,31 +149,6 @@ def test_counts_by_label_beyond_all_memory_are_refused_before_they_are_made(side
     with refuses(VerificationError, "flows-stated-labels"):
         LabelDesign.read(side, "3/20").require_possible(grid, labels)
     LabelDesign.choose(grid, 1000, 1, Fraction(3, 20)).require_possible(grid, 1000)
-
-
-def change(path, column, values):
-    rows = pq.read_table(path)
-    place = rows.column_names.index(column)
-    pq.write_table(rows.set_column(place, column, values(rows[column])), path, compression="zstd")
-
-
-@pytest.mark.parametrize("ends", ["origins", "destinations", "pairs"])
-def test_changed_counts_by_label_are_found(public, ends):
-    change(
-        public / f"labels-{ends}.parquet",
-        "noisy",
-        lambda noisy: pa.array([noisy[0].as_py() + 1, *noisy.to_pylist()[1:]]),
-    )
-    list_sums(public)
-    assert {"checksums", "one release"} <= failed(public).keys()
-
-
-def test_other_labels_in_a_file_are_found(public):
-    change(
-        public / "labels-origins.parquet", "hour", lambda hours: pa.array(hours.to_pylist()[::-1])
-    )
-    list_sums(public)
-    assert "joint files" in failed(public)
 
 
 def test_estimates_of_labels_add_up_to_all(release):
@@ -284,25 +163,6 @@ def test_estimates_of_labels_add_up_to_all(release):
     assert several.count == hours[8].count + hours[9].count
     wide = max(one.high - one.low for one in hours)
     assert wide < 2 * (whole.high - whole.low)
-
-
-def test_intervals_of_labels_hold_the_truth():
-    table, held = labelled_trips(number=60_000), []
-    index, count = table.grid.decode(table.key), np.asarray(table.count)
-    square = np.indices((8, 8)).reshape(2, -1)
-    corners = [np.array(one)[:, None] for one in ((0, 0), (8, 0), (0, 8), (8, 8))]
-    places = [Region.of_map(GRID, *(square + corner)) for corner in corners]
-    pairs = [(one, other) for one in range(4) for other in range(4)]
-    part = 2 * (index[[1, 3]] // 8) + index[[0, 2]] // 8
-    for trial in range(3):
-        made = publish(table, key=NoiseKey(bytes([trial]) * 32))
-        regions = [(places[one], places[other]) for one, other in pairs]
-        for hour in ("8", "12"):
-            found = made.estimate_all(regions, simulations=20, labels={"hour": hour})
-            for (one, other), estimate in zip(pairs, found, strict=True):
-                inside = (index[4] == int(hour)) & (part[0] == one) & (part[1] == other)
-                held.append(estimate.low <= count[inside].sum() <= estimate.high)
-    assert np.mean(held) >= 0.9
 
 
 @pytest.mark.filterwarnings("error")
@@ -338,17 +198,16 @@ WHOLE = (0, 0, 16, 16)
 
 @pytest.mark.parametrize("contribution", [1, 10])
 def test_intervals_hold_a_zone_that_differs_from_its_block(contribution):
-    table = station_trips()
-    index, count = table.grid.decode(table.key), np.asarray(table.count)
-    regions = [((5, 5, 6, 6), WHOLE), (WHOLE, (5, 5, 6, 6))]
+    table, zone = station_trips(), Region.of_map(GRID, np.array([5]), np.array([5]))
+    every = Region(GRID, np.sort(ZONES.key))
+    regions, mode = [(zone, every), (every, zone)], {"mode": "train"}
+    truth = count_between(table, regions, mode)
     for trial in range(3):
-        key = NoiseKey(bytes([trial]) * 32)
-        made = publish(table, contribution=contribution, key=key)
-        found = made.estimate_all(regions, simulations=20, labels={"mode": "train"})
-        for at, one in zip((0, 2), found, strict=True):
-            truth = count[(index[4] == 2) & (index[at] == 5) & (index[at + 1] == 5)].sum()
-            assert truth > 1.3 * one.count
-            assert one.low <= truth <= one.high
+        made = publish(table, contribution=contribution, key=NoiseKey(bytes([trial]) * 32))
+        found = made.estimate_all(regions, simulations=20, labels=mode)
+        for n, one in zip(truth, found, strict=True):
+            assert n > 1.3 * one.count
+            assert one.low <= n <= one.high
 
 
 def test_parts_of_many_zones_differ_less():
@@ -382,7 +241,7 @@ def test_intervals_of_whole_blocks_allow_for_no_zone_that_differs(monkeypatch):
 
 
 def test_labels_are_chosen_by_name():
-    attributes = (Attribute("hour", HOURS), Attribute("mode", ("walk", "car")))
+    attributes = (HOUR, Attribute("mode", ("walk", "car")))
     assert choose_labels(attributes, {}).all()
     chosen = choose_labels(attributes, {"hour": 8}).reshape(24, 2)
     assert chosen[8].all()
@@ -395,21 +254,27 @@ def test_labels_are_chosen_by_name():
             choose_labels(attributes, {"hour": label})
 
 
-@pytest.mark.parametrize("share", ["1", 0, "-1/2", "some", float("nan"), "1/0"])
-def test_shares_of_labels_without_sense_are_refused(share):
-    with refuses(UsageError, "flows-label-share"):
-        publish(label_share=share)
-
-
-def test_labels_that_leave_nothing_or_are_too_many_are_refused():
-    with refuses(UsageError, "flows-levels-form"):
-        publish(levels={4: "9/10"}, label_share="1/10")
-    with refuses(UsageError, "flows-label-share-unused"):
-        publish(trips_on(), label_share="1/10")
-    pairs = geodp.Grid.regular((4, 4)).pairs().with_attribute("code", [*map(str, range(1001))])
-    table = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.ones(1, int))
-    with refuses(UsageError, "flows-labels-too-many"):
-        publish(table)
+@pytest.mark.parametrize(
+    ("table", "more", "code"),
+    [
+        (None, {"levels": {4: "9/10"}, "label_share": "1/10"}, "flows-levels-form"),
+        (trips_on(), {"label_share": "1/10"}, "flows-label-share-unused"),
+        (
+            geodp.CountTable.from_keys(
+                GRID.pairs().with_attribute("code", [*map(str, range(1001))]), [], []
+            ),
+            {"allow_empty": True},
+            "flows-labels-too-many",
+        ),
+        *(
+            (None, {"label_share": share}, "flows-label-share")
+            for share in ("1", 0, "-1/2", "some", float("nan"), "1/0")
+        ),
+    ],
+)
+def test_shares_without_sense_and_too_many_labels_are_refused(table, more, code):
+    with refuses(UsageError, code):
+        publish(table, **more)
 
 
 def test_more_budget_for_labels_lowers_their_noise():
@@ -420,22 +285,3 @@ def test_more_budget_for_labels_lowers_their_noise():
     assert planned.label_error == pytest.approx(other.labels.standard_error)
     assert planned.label_sides == (other.labels.side, other.labels.pair_side)
     assert geodp.flows.plan(GRID, trips=3, epsilon=1).label_error is None
-
-
-def test_nothing_is_divided_of_no_trips():
-    release = publish(labelled_trips(number=0), allow_empty=True)
-    assert release.flows.table.count.size == 0 or release.flows.table.count.min() > 0
-    assert release.flows.grid.axis_names[-1] == "hour"
-    assert release.flows.table.count.sum() == release.origins.table.count.sum()
-
-
-def test_a_charge_is_one_and_a_replay_free(tmp_path):
-    ledger = Ledger.create(tmp_path / "office.ledger")
-    ledger.add_dataset("trips", PureDP(Fraction(1)))
-    charged = {"key": NoiseKey.from_file(keep(tmp_path / "key")), "ledger": ledger}
-    first = publish(**charged, dataset="trips")
-    again = publish(**charged, dataset="trips")
-    (line,) = ledger.charges("trips")
-    assert line.mechanism.endswith("labels=8-3/20")
-    assert np.array_equal(first.flows.table.key, again.flows.table.key)
-    assert np.array_equal(first.flows.table.count, again.flows.table.count)

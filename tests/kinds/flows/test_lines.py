@@ -15,11 +15,9 @@ from geodp.io.write.geometry import CODES_ALONE
 from tests.command import geodp as run
 from tests.grid.cells.libraries import need_h3
 from tests.io.verify.forging import sign
-from tests.kinds.flows import test_other_units as others
+from tests.kinds.flows.forms import make
 from tests.kinds.flows.test_units import FIJI, across, fiji_flows
-from tests.kinds.flows.units import make_units, unit_table
-
-UNITS, _ = make_units()
+from tests.kinds.flows.units import OTHER, list_codes
 
 
 def write(release, folder):
@@ -28,20 +26,17 @@ def write(release, folder):
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory):
+def plain(shared):
     """A release between units that all have outlines, and its folder of flows."""
-    release = geodp.flows.publish(unit_table(UNITS), contribution=2, epsilon=3)
-    return release, write(release, tmp_path_factory.mktemp("plain") / "out")
+    release = make(shared, "units")
+    return release, shared.write(release) / "public" / "flows"
 
 
 @pytest.fixture(scope="module")
-def beyond(tmp_path_factory):
+def beyond(shared):
     """One with a zone of all other places."""
-    release = geodp.flows.publish(
-        others.rows(), grid=others.GRID, other=others.OTHER, epsilon=5, key=others.KEY,
-        **others.BY_CODE,
-    )  # fmt: skip
-    return release, write(release, tmp_path_factory.mktemp("beyond") / "out")
+    release = make(shared, "other", epsilon=5)
+    return release, shared.write(release) / "public" / "flows"
 
 
 def is_sound(folder):
@@ -59,26 +54,21 @@ def test_files_have_the_lines_of_frames(plain):
         assert file.crs == lines.crs
         assert shapely.equals_exact(file.geometry.to_numpy(), lines.geometry.to_numpy()).all()
     assert {*lines.geom_type} == {"LineString"}
-    assert is_sound(folder)
 
 
 def test_flows_without_a_place_have_no_line(beyond):
     release, folder = beyond
     rows = release.to_pandas()
-    at_other = (rows[["origin", "destination"]] == others.OTHER).any(axis=1).tolist()
+    at_other = (rows[["origin", "destination"]] == OTHER).any(axis=1).tolist()
     assert 0 < sum(at_other) < len(at_other)
-    for file in (
-        geopandas.read_file(folder / "flows.gpkg"),
-        geopandas.read_parquet(folder / "flows.parquet"),
-    ):
+    layer = geopandas.read_file(folder / "flows.gpkg")
+    for file in (layer, geopandas.read_parquet(folder / "flows.parquet")):
         assert file.geometry.isna().tolist() == at_other
         assert file["flows"].tolist() == release.flows.table.count.tolist()
     # An index of boxes finds the lines alone.
     middle = shapely.box(139, 35, 139.05, 35.05)
     found = geopandas.read_file(folder / "flows.gpkg", bbox=middle)
-    lines = release.to_geopandas()
-    assert len(found) == lines.intersects(middle).sum() > 0
-    assert is_sound(folder)
+    assert len(found) == release.to_geopandas().intersects(middle).sum() > 0
 
 
 @pytest.mark.parametrize("which", ["plain", "beyond"])
@@ -108,9 +98,9 @@ def test_exports_have_the_lines(which, request, tmp_path):
         "UPDATE gpkg_contents SET min_x = min_x - 1",
     ],
 )
-def test_changed_lines_are_found(plain, tmp_path, change):
-    release, _ = plain
-    folder = write(release, tmp_path / "out")
+def test_changed_lines_are_found(plain, shared, tmp_path, change):
+    shared.copy(plain[0], tmp_path / "out")
+    folder = tmp_path / "out" / "public" / "flows"
     with sqlite3.connect(folder / "flows.gpkg") as base:
         triggers = base.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for (name,) in triggers:
@@ -151,7 +141,7 @@ def test_all_lines_lie_within_the_public_extent():
 def test_cells_of_h3_are_told(tmp_path):
     need_h3()
     grid = grid_of_cells("h3:5", (139, 35, 139.5, 35.5))
-    codes = grid.names.format(0, np.stack([np.zeros(6, np.int64), np.arange(6)])).tolist()
+    codes = list_codes(grid, np.arange(6))
     rows = pa.table({"o": [*codes, *codes] * 30, "d": [*codes, *codes[::-1]] * 30})
     release = geodp.flows.publish(
         rows, grid=grid, origin="o", destination="d", contribution=1, epsilon=5

@@ -5,9 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import geodp
 from geodp.errors import VerificationError
-from geodp.io.verify.verify import verify
 from geodp.kinds.flows import files
 from geodp.kinds.flows.files import name_file, read_noisy, read_prior, write_noisy
 from geodp.kinds.flows.zones import Zones
@@ -68,19 +66,3 @@ def test_a_prior_that_repeats_a_flow_is_read_no_further(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="another order"):
         read_prior(path, zones, "a survey")
     assert read == ["origin", "destination"]
-
-
-@pytest.mark.parametrize("name", ["pairs-4.parquet", "pairs-8.parquet"])
-@pytest.mark.parametrize("damage", ["cut", "other columns", "many"])
-def test_a_release_with_damaged_pairs_is_refused(public, name, damage):
-    file = public / name
-    if damage == "cut":
-        file.write_bytes(file.read_bytes()[:-100])
-    elif damage == "many":
-        rows = pq.read_table(file)
-        pq.write_table(pa.concat_tables([rows, rows]), file)
-    else:
-        pq.write_table(pa.table({"n": [1]}), file)
-    with refuses(VerificationError, "release-not-read-back|rows-above-possible"):
-        geodp.open(public)
-    assert not all(check.ok for check in verify(public))

@@ -1,10 +1,6 @@
 """A zone of all other places, which lies nowhere, beside areal units with outlines."""
 
-import itertools
-import json
-import re
-from fractions import Fraction
-
+import geopandas
 import numpy as np
 import pandas
 import pyarrow as pa
@@ -18,57 +14,34 @@ from geodp.grid.cells import cells_of
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import add_other, grid_of_units
 from geodp.kinds.flows.page import write_page
+from geodp.kinds.flows.reading.reader import find_land
 from geodp.kinds.flows.regions import divide_zones
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.privacy.key import NoiseKey
-from geodp.table.counts import CountTable
-from tests.command import geodp as call
 from tests.kinds.flows.commands.test_flows import done
-from tests.kinds.flows.test_publish import ends_of
-from tests.kinds.flows.test_sensitivity import AMOUNTS, loss
-from tests.kinds.flows.test_unit_sensitivity import measure, plan_of
-from tests.kinds.flows.test_verify import failed
-from tests.kinds.flows.units import make_units, unit_trips
+from tests.kinds.flows.units import OTHER, list_codes, make_units, middles, other_rows, with_other
 from tests.refusals import refuses
 
 PLAIN, CODES = make_units()
-OTHER = "elsewhere"
 BY_CODE = {"origin": "o", "destination": "d", "person": "id", "trips": 4}
 BY_POINT = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "trips": 4}
 KEY = NoiseKey(bytes(range(32)))
 
 
-def with_other(plain=PLAIN, name=OTHER):
-    """The same units, and one for other places."""
-    index = np.stack([np.zeros(plain.shape[1], np.int64), np.arange(plain.shape[1])])
-    codes = plain.names.format(0, index)
-    levels, source = add_other({"unit": codes}, "made up", name)
-    shapes = np.append(plain.outlines.shapes, [None])
-    return grid_of_units(levels, source, Outlines.of(shapes, plain.outlines.crs))
-
-
-GRID = with_other()
+GRID = with_other(PLAIN)
 HOME = GRID.names.find([OTHER])[1, 0]
-
-
-def rows(number=4000, outside=400):
-    """Trips between units, of which the first begin and the next end outside."""
-    made = {name: np.asarray(one) for name, one in unit_trips(PLAIN, number).items()}
-    made["o"], made["d"] = made["o"].astype(object), made["d"].astype(object)
-    for end, some in (("o", slice(0, outside)), ("d", slice(outside // 2, 2 * outside))):
-        made[end][some] = "999"
-        made[f"{end}x"][some], made[f"{end}y"][some] = 10.0, 50.0
-    return pa.table({name: pa.array(one.tolist()) for name, one in made.items()})
 
 
 @pytest.fixture(scope="module")
 def release():
-    return geodp.flows.publish(rows(), grid=GRID, other=OTHER, epsilon=5, key=KEY, **BY_CODE)
+    return geodp.flows.publish(
+        other_rows(PLAIN), grid=GRID, other=OTHER, epsilon=5, key=KEY, **BY_CODE
+    )
 
 
 def test_codes_and_points_outside_are_trips_of_the_zone(tmp_path):
     by_code, by_point = (
-        geodp.flows.read_trips(rows(), grid=GRID, other=OTHER, key=KEY, **one)
+        geodp.flows.read_trips(other_rows(PLAIN), grid=GRID, other=OTHER, key=KEY, **one)
         for one in (BY_CODE, BY_POINT)
     )
     assert np.array_equal(by_code.key, by_point.key)
@@ -78,14 +51,16 @@ def test_codes_and_points_outside_are_trips_of_the_zone(tmp_path):
     assert by_code.count[begins & ends].sum() > 0
     # In a file as in a frame, and all trips of each person as they are without the zone.
     path = tmp_path / "trips.csv"
-    rows().to_pandas().to_csv(path, index=False)
+    other_rows(PLAIN).to_pandas().to_csv(path, index=False)
     from_file = geodp.flows.read_trips(path, grid=GRID, other=OTHER, key=KEY, **BY_CODE)
     assert np.array_equal(from_file.key, by_code.key)
     with refuses(InputError, "flows-code-unknown"):
-        geodp.flows.read_trips(rows(), grid=GRID, **BY_CODE)
+        geodp.flows.read_trips(other_rows(PLAIN), grid=GRID, **BY_CODE)
     with refuses(InputError, "flows-point-outside-units"):
-        geodp.flows.read_trips(rows(), grid=GRID, **BY_POINT)
-    left = geodp.flows.read_trips(rows(), grid=GRID, outside="drop", **{**BY_CODE, "trips": 99})
+        geodp.flows.read_trips(other_rows(PLAIN), grid=GRID, **BY_POINT)
+    left = geodp.flows.read_trips(
+        other_rows(PLAIN), grid=GRID, outside="drop", **{**BY_CODE, "trips": 99}
+    )
     assert left.count.sum() == 4000 - 800
 
 
@@ -135,54 +110,34 @@ def test_counted_rows_have_the_zone_and_no_blank_codes():
         geodp.flows.read_trips(blank, **ends)
 
 
-@pytest.mark.parametrize("reader", ["trips", "stays"])
 @pytest.mark.parametrize("code", [" ", None])
-def test_a_blank_code_is_no_place_outside(reader, code):
-    table = pa.table(
-        {
-            "id": ["a"] * 2,
-            "o": pa.array([CODES[0, 0], code], pa.string()),
-            "d": [CODES[0, 1]] * 2,
-            "t": ["2024-05-01T08:00", "2024-05-01T09:00"],
-        }
-    )
+def test_a_blank_code_is_no_place_outside(code):
+    rows = {"id": ["a"] * 2, "o": [CODES[0, 0], code], "d": [CODES[0, 1]] * 2}
+    table = pa.table(rows | {"t": ["2024-05-01T08:00", "2024-05-01T09:00"]})
+    given = {"grid": GRID, "other": OTHER, "person": "id", "trips": 4}
     with refuses(InputError, "flows-code-unknown|code-missing"):
-        if reader == "trips":
-            geodp.flows.read_trips(table, grid=GRID, other=OTHER, **BY_CODE)
-        else:
-            geodp.flows.read_stays(
-                table, grid=GRID, other=OTHER, place="o", time="t", person="id", trips=4
-            )
+        geodp.flows.read_trips(table, origin="o", destination="d", **given)
+    with refuses(InputError, "flows-code-unknown|code-missing"):
+        geodp.flows.read_stays(table, place="o", time="t", **given)
 
 
 @pytest.mark.parametrize("reader", ["pings", "stays"])
 def test_pings_and_stays_outside_are_in_the_zone(reader):
-    at = PLAIN.outlines.inner_points[[0, 5]]
-    places = [at[0], (10.0, 50.0), at[1]]
-    table = pa.table(
-        {
-            "id": ["a"] * 6,
-            "t": [f"2024-05-01T{hour:02d}:{part}" for hour in (8, 9, 10) for part in ("00", "20")],
-            "y": [one[1] for one in places for _ in range(2)],
-            "x": [one[0] for one in places for _ in range(2)],
-        }
-    )
-    read = geodp.flows.read_pings if reader == "pings" else geodp.flows.read_stays
-    more = {"speed": 99_999} if reader == "pings" else {}
+    at = middles(PLAIN)[[0, 5]]
+    places = np.repeat([at[0], (10.0, 50.0), at[1]], 2, axis=0)
+    times = [f"2024-05-01T{hour:02d}:{part}" for hour in (8, 9, 10) for part in ("00", "20")]
+    table = pa.table({"id": ["a"] * 6, "t": times, "y": places[:, 1], "x": places[:, 0]})
+    read, more = geodp.flows.read_stays, {}
+    if reader == "pings":
+        read, more = geodp.flows.read_pings, {"speed": 99_999}
     found = read(
         table, grid=GRID, other=OTHER, place=("y", "x"), time="t", person="id", trips=9, **more
     )
     index = found.grid.decode(found.key)
     moved = index[1] != index[3]
     names = GRID.names.format(0, index[:2, moved]), GRID.names.format(0, index[2:, moved])
-    first, last = GRID.names.format(0, np.stack([[0, 0], _columns(at)]))
+    first, last = list_codes(GRID, find_land(GRID, drops=True).locate(*at.T)[1])
     assert {*zip(*names, strict=True)} == {(first, OTHER), (OTHER, last)}
-
-
-def _columns(points):
-    from geodp.kinds.flows.reading.reader import find_land
-
-    return find_land(GRID, drops=True).locate(*points.T)[1]
 
 
 def test_the_zone_is_a_block_of_its_own_without_distance():
@@ -202,159 +157,57 @@ def test_the_zone_is_a_block_of_its_own_without_distance():
         assert law[:-1, :-1] == pytest.approx(same.law(3.0, same.blocks(side)))
 
 
-def test_a_release_with_the_zone_is_written_verified_and_opened(release, tmp_path):
-    for flows, released in ends_of(release):
-        assert np.array_equal(flows, released)
-    release.write(tmp_path / "out")
-    assert failed(tmp_path / "out" / "public") == {}
-    again = geodp.open(tmp_path / "out")
+def test_what_lies_on_a_map_leaves_the_zone_out(release):
     west, east = [*CODES[:, :4].reshape(-1)], [*CODES[:, 4:].reshape(-1)]
-    assert again.estimate(west, OTHER) == release.estimate(west, OTHER)
     shapes = PLAIN.outlines.boxes[PLAIN.names.find(west)[1]]
     polygon = shapely.box(*shapes[:, :2].min(axis=0), *shapes[:, 2:].max(axis=0))
-    assert again.estimate(polygon, east) == release.estimate(west, east)
-    with refuses(UsageError, "flows-polygon-cuts-unit"):
-        again.estimate(polygon.buffer(0.004), east)
-    with refuses(UsageError, "flows-polygon-without-unit"):
-        again.estimate(shapely.box(0, 0, 1, 1), east)
-    with refuses(UsageError, "region-form"):
-        again.estimate(shapely.Point(0, 0), east)
+    assert release.estimate(polygon, east) == release.estimate(west, east)
+    for shape, code in (
+        (polygon.buffer(0.004), "flows-polygon-cuts-unit"),
+        (shapely.box(0, 0, 1, 1), "flows-polygon-without-unit"),
+        (shapely.Point(0, 0), "region-form"),
+    ):
+        with refuses(UsageError, code):
+            release.estimate(shape, east)
     line = shapely.LineString([(float(shapes[:, 2].max()), 34), (float(shapes[:, 2].max()), 37)])
-    left, right = divide_zones(again.origins.grid, line)
+    left, right = divide_zones(release.origins.grid, line)
     assert left.cells + right.cells == GRID.size - 1
-    assert again.estimate_across(line).there == release.estimate(west, east)
-    lines = again.to_geopandas()
-    flows = again.to_pandas()
+    assert release.estimate_across(line).there == release.estimate(west, east)
+    lines, flows = release.to_geopandas(), release.to_pandas()
     assert OTHER in {*flows["origin"]} & {*flows["destination"]}
     assert OTHER not in {*lines["origin"], *lines["destination"]}
-    card = json.loads((tmp_path / "out/public/flows/release.json").read_text())
-    assert f"places outside were counted as the zone {OTHER}" in json.dumps(card)
-    done("verify", tmp_path / "out")
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_the_page_names_the_zone_and_draws_no_line_to_it(release, language, tmp_path):
-    release.write(tmp_path / "out")
-    again = geodp.open(tmp_path / "out")
-    page = write_page(again, language, simulations=20)
-    assert OTHER in page
-    assert not re.search('[" ]nan[" ]', page)
-    shape = PLAIN.outlines.shapes[0]
-    beyond = shapely.box(0, 0, 1, 1)
-    page = write_page(
-        again, places={"Here": shape, "Nowhere": beyond, "Else": [OTHER]}, simulations=20
-    )
+    facts = " ".join(release.flows.card().guarantee.not_protected)
+    assert f"places outside were counted as the zone {OTHER}" in facts
+    places = {"Here": PLAIN.outlines.shapes[0], "Nowhere": shapely.box(0, 0, 1, 1), "E": [OTHER]}
+    page = write_page(release, places=places, simulations=20)
     assert "Here" in page
     assert "Nowhere" not in page
 
 
-def test_changed_outlines_are_found(release, tmp_path):
-    release.write(tmp_path / "out")
-    path = tmp_path / "out" / "public" / "origins" / "origins.outlines.parquet"
-    table = pq.read_table(path)
-    pq.write_table(table.slice(1), path)
-    assert failed(tmp_path / "out" / "public")
-
-
-def test_estimates_with_the_zone_hold_what_was_counted():
-    table = geodp.flows.read_trips(
-        rows(8000, 900), grid=GRID, other=OTHER, key=KEY, **{**BY_CODE, "trips": 99}
-    )
-    index = table.grid.decode(table.key)
-    groups = [[*CODES[at].reshape(-1)] for at in range(6)] + [[OTHER]]
-    columns = [GRID.names.find(one)[1] for one in groups]
-    pairs = [*itertools.product(groups, repeat=2)]
-    true = [
-        int(table.count[np.isin(index[1], a) & np.isin(index[3], b)].sum())
-        for a, b in itertools.product(columns, repeat=2)
-    ]
-    held = []
-    for number in range(2):
-        key = NoiseKey(number.to_bytes(32, "little"))
-        made = geodp.flows.publish(
-            CountTable.from_keys(table.grid, table.key, table.count), contribution=3, epsilon=1,
-            key=key,
-        )  # fmt: skip
-        found = made.estimate_all(pairs, simulations=20)
-        held += [one.low <= n <= one.high for one, n in zip(found, true, strict=True)]
-    assert np.mean(held) >= 0.94
-
-
-SMALL = with_other(make_units(2, 3)[0])
-CORNERS = (0, 3, SMALL.names.find([OTHER])[1, 0])
-
-
-def table_of(world, trips):
-    names = {at: str(SMALL.names.format(0, np.array([[0], [at]]))[0]) for at in CORNERS[:2]}
-    listed = [(f"p{i}", *trip) for i, one in enumerate(world) for trip in one]
-    # Every other trip of the zone has another unknown code.
-    at = [[names.get(row[n], f"x{k}") for k, row in enumerate(listed)] for n in (1, 2)]
-    table = {"id": [row[0] for row in listed], "o": at[0], "d": at[1]}
-    table = pa.table({name: pa.array(one, pa.string()) for name, one in table.items()})
-    return geodp.flows.read_trips(
-        table, grid=SMALL, other=OTHER, key=KEY, **{**BY_CODE, "trips": trips}
-    )
-
-
-def largest(trips, plan, claimed=None):
-    found, claimed = Fraction(0), trips if claimed is None else claimed
-    pairs = [*itertools.product(CORNERS, repeat=2)]
-    persons = [
-        one
-        for number in range(claimed + 1)
-        for one in itertools.combinations_with_replacement(pairs, number)
-    ]
-    for others in ((), (((0, CORNERS[2]), (CORNERS[2], 3)),)):
-        base = measure(table_of(others, claimed), plan)
-        several = [measure(table_of((*others, one), claimed), plan) for one in persons]
-        found = max(found, *(loss(base, other) for other in several))
-    return found
-
-
-@pytest.mark.parametrize("amounts", AMOUNTS, ids=["epsilon", "rho"])
-@pytest.mark.parametrize("trips", [1, 2])
-def test_one_person_costs_the_budget_and_no_more(trips, amounts):
-    (claim,) = amounts.values()
-    assert largest(trips, plan_of(SMALL, trips, **amounts)) == claim
-
-
-def test_more_than_is_stated_is_found():
-    """Controls: noise for 5/4 of the budget, and two trips where the noise is for one."""
-    assert largest(1, plan_of(SMALL, 1, epsilon=Fraction(5, 4))) == Fraction(5, 4)
-    assert largest(1, plan_of(SMALL, 1, epsilon=1), claimed=2) == 2
-
-
-@pytest.mark.parametrize("name", ["a,b", "two\nlines", "tab\tbed", "", " ", " away ", CODES[0, 0]])
-def test_names_that_break_rows_are_refused(name):
-    with refuses(UsageError, "other-unit-name"):
-        with_other(name=name)
-
-
 @pytest.mark.parametrize(
-    ("name", "code"),
+    ("name", "unit", "code"),
     [
-        ("海外（欧州）", "t1"),
-        ("０１", "01"),
-        ("Ａｂｒｏａｄ", "t1"),
-        ("a\u2212b", "t1"),
-        ("cafe\u0301", "t1"),
-        ("他", "Ａ地区"),
+        *((one, "t1", "other-unit-name") for one in ("a,b", "two\nlines", "tab\tbed", "", " ")),
+        (" away ", "t1", "other-unit-name"),
+        ("t1", "t1", "other-unit-name"),
+        # Codes of rows are read in narrow characters: theirs would be counted elsewhere.
+        ("海外（欧州）", "t1", "other-unit-spelling"),
+        ("０１", "01", "other-unit-spelling"),
+        ("Ａｂｒｏａｄ", "t1", "other-unit-spelling"),
+        ("a\u2212b", "t1", "other-unit-spelling"),
+        ("cafe\u0301", "t1", "other-unit-spelling"),
+        ("他", "Ａ地区", "other-unit-spelling"),
+        ("south", "t1", "other-unit-name"),
     ],
 )
-def test_names_and_codes_that_rows_never_have_are_refused(name, code):
-    """Codes of rows are read in narrow characters, so that theirs would be counted elsewhere."""
-    with refuses(UsageError, "other-unit-spelling"):
-        add_other({"town": np.array([code])}, "made up", name)
-
-
-def test_names_of_areas_above_are_refused():
-    levels = {"block": np.array(["11", "21"]), "county": np.array(["north", "south"])}
-    with refuses(UsageError, "other-unit-name"):
-        add_other(levels, "made up", "south")
+def test_names_and_codes_that_rows_never_have_are_refused(name, unit, code):
+    levels = {"town": np.array([unit]), "county": np.array(["south"])}
+    with refuses(UsageError, code):
+        add_other(levels, "made up", name)
 
 
 def test_rows_in_full_width_are_of_the_zone_of_this_name(tmp_path):
-    grid, path = with_other(name="海外(欧州)"), tmp_path / "trips.csv"
+    grid, path = with_other(PLAIN, name="海外(欧州)"), tmp_path / "trips.csv"
     (code,) = PLAIN.names.format(0, np.array([[0], [0]])).tolist()
     path.write_text(f"o,d,n\n海外（欧州）,{code},1\n{code},else,1\n", encoding="utf-8")
     trips = geodp.flows.read_trips(
@@ -373,15 +226,20 @@ def test_a_table_of_a_publisher_is_not_taken_for_cells():
     assert cells_of(grid_of_units(levels, source).hierarchy) is not None
 
 
-def test_a_unit_with_an_outline_is_no_zone_of_all_other_places():
-    with refuses(UsageError, "other-no-unit"):
-        geodp.flows.read_trips(rows(), grid=GRID, other="moon", **BY_CODE)
-    with refuses(UsageError, "flows-other-is-place"):
-        geodp.flows.read_trips(rows(), grid=GRID, other=CODES[0, 0], **BY_CODE)
-    with refuses(UsageError, "flows-other-on-map"):
-        geodp.flows.read_trips(rows(), grid=geodp.Grid.regular((4, 4)), other=OTHER, **BY_POINT)
-    with refuses(UsageError, "flows-other-with-outside"):
-        geodp.flows.read_trips(rows(), grid=GRID, other=OTHER, outside="drop", **BY_CODE)
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"other": "moon"}, "other-no-unit"),
+        ({"other": CODES[0, 0]}, "flows-other-is-place"),
+        ({"grid": geodp.Grid.regular((4, 4)), **BY_POINT}, "flows-other-on-map"),
+        ({"outside": "drop"}, "flows-other-with-outside"),
+    ],
+)
+def test_what_is_no_zone_of_all_other_places_is_refused(given, code):
+    with refuses(UsageError, code):
+        geodp.flows.read_trips(
+            other_rows(PLAIN), **{"grid": GRID, "other": OTHER, **BY_CODE, **given}
+        )
 
 
 def test_a_plan_counts_the_block_of_all_other_places():
@@ -390,83 +248,29 @@ def test_a_plan_counts_the_block_of_all_other_places():
     assert pairs_of(GRID).size == 43**2
 
 
-class TestCommand:
-    """The zone in the commands, on units of a file."""
-
-    @pytest.fixture
-    def files(self, tmp_path):
-        import geopandas
-
-        index = np.stack([np.zeros(42, np.int64), np.arange(42)])
-        frame = geopandas.GeoDataFrame(
-            {"code": PLAIN.names.format(0, index)}, geometry=PLAIN.outlines.shapes, crs="EPSG:4326"
-        )
-        frame.to_file(tmp_path / "towns.gpkg")
-        rows(1500, 200).to_pandas().to_csv(tmp_path / "trips.csv", index=False)
-        return tmp_path
-
-    @staticmethod
-    def grid(files, other=OTHER):
-        units = ("--grid", f"units:{files / 'towns.gpkg'}", "--units-source", "made up")
-        return (*units, "--other", other)
-
-    def test_a_release_with_the_zone(self, files):
-        persons = ("--person", "id", "--trips", "4", "--epsilon", "5", "--output", files / "out")
-        places = ("--from", "oy,ox", "--to", "dy,dx")
-        done("flows", "publish", files / "trips.csv", *self.grid(files), *places, *persons)
-        done("verify", files / "out")
-        rows_ = done("estimate", files / "out", "--from", OTHER, "--to", OTHER, "--json")
-        assert json.loads(rows_.stdout)["estimates"][0]["value"] > 0
-        done("report", files / "out", "--output", files / "a.html", "--simulations", "20")
-
-    def test_a_plan_with_the_zone(self, files):
-        words = ("--trips", "4", "--epsilon", "1", "--level", "1=1/2", "--json")
-        planned = json.loads(done("flows", "plan", *self.grid(files), *words).stdout)
-        assert planned[0]["pairs"] == {"1": 43**2}
-        refused = call("flows", "plan", "--grid", "regular:4x4", "--other", OTHER, *words)
-        assert refused.returncode == 2
-        assert "square somewhere" in refused.stderr
-
-    def test_the_squares_of_a_map_are_units_that_have_the_zone(self, files):
-        """What the refusal of a zone of other places on maps of cells advises."""
-        import geopandas
-
-        mesh = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
-        row, col = (one.reshape(-1) for one in np.indices(mesh.shape))
-        lattice = mesh.places[0]
-        a, _, c, _, e, f = lattice.transform
-        shapes = [shapely.box(c + a * j, f + e * (i + 1), c + a * (j + 1), f + e * i)
-                  for i, j in zip(row, col, strict=True)]  # fmt: skip
-        codes = lattice.format(row, col)
-        frame = geopandas.GeoDataFrame({"code": codes}, geometry=shapes, crs="EPSG:6668")
-        frame.to_file(files / "squares.gpkg")
-        draw = np.random.default_rng(1)
-        trips = {
-            "id": [f"p{i}" for i in draw.integers(0, 90, 900)],
-            "o": np.append(draw.choice(codes, 400), ["abroad"] * 300 + ["XX"] * 200),
-            "d": draw.choice(codes, 900),
-        }
-        table = pa.table({name: [*map(str, one)] for name, one in trips.items()})
-        table.to_pandas().to_csv(files / "codes.csv", index=False)
-        units = ("--grid", f"units:{files / 'squares.gpkg'}", "--units-source", "made up")
-        persons = ("--person", "id", "--trips", "20", "--epsilon", "200", "--output", files / "out")
-        done("flows", "publish", files / "codes.csv", *units, "--other", "abroad", "--from", "o",
-             "--to", "d", *persons)  # fmt: skip
-        done("verify", files / "out")
-        table = geodp.open(files / "out").origins.table
-        names = table.grid.names.format(0, table.grid.decode(table.key)).tolist()
-        assert table.count[names.index("abroad")] == pytest.approx(500, abs=30)
-
-    @pytest.mark.parametrize("other", ["a,b", "two\nlines", " away "])
-    def test_names_that_break_rows_are_refused(self, files, other):
-        words = ("--trips", "4", "--epsilon", "1")
-        refused = call("flows", "plan", *self.grid(files, other), *words)
-        assert refused.returncode == 2
-        assert "comma" in refused.stderr
-
-
-def test_frames_are_read_as_files():
-    frame = pandas.DataFrame(rows().to_pydict())
-    table = geodp.flows.read_trips(frame, grid=GRID, other=OTHER, key=KEY, **BY_CODE)
-    again = geodp.flows.read_trips(rows(), grid=GRID, other=OTHER, key=KEY, **BY_CODE)
-    assert np.array_equal(table.key, again.key)
+def test_the_squares_of_a_map_are_units_that_have_the_zone(tmp_path):
+    """What the refusal of a zone of other places on maps of cells advises."""
+    mesh = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
+    row, col = (one.reshape(-1) for one in np.indices(mesh.shape))
+    lattice = mesh.places[0]
+    a, _, c, _, e, f = lattice.transform
+    shapes = shapely.box(c + a * col, f + e * (row + 1), c + a * (col + 1), f + e * row)
+    codes = lattice.format(row, col)
+    frame = geopandas.GeoDataFrame({"code": codes}, geometry=shapes, crs="EPSG:6668")
+    frame.to_file(tmp_path / "squares.gpkg")
+    draw = np.random.default_rng(1)
+    trips = {
+        "id": [f"p{i}" for i in draw.integers(0, 90, 900)],
+        "o": [*draw.choice(codes, 400), *["abroad"] * 300, *["XX"] * 200],
+        "d": draw.choice(codes, 900),
+    }
+    pandas.DataFrame(trips).to_csv(tmp_path / "codes.csv", index=False)
+    done(
+        *("flows", "publish", tmp_path / "codes.csv", "--grid", f"units:{tmp_path}/squares.gpkg"),
+        *("--units-source", "made up", "--other", "abroad", "--from", "o", "--to", "d"),
+        *("--person", "id", "--trips", "20", "--epsilon", "200", "--output", tmp_path / "out"),
+    )
+    done("verify", tmp_path / "out")
+    table = geodp.open(tmp_path / "out").origins.table
+    names = table.grid.names.format(0, table.grid.decode(table.key)).tolist()
+    assert table.count[names.index("abroad")] == pytest.approx(500, abs=30)

@@ -23,6 +23,7 @@ from geodp.kinds.flows.page import (
 )
 from geodp.privacy.key import NoiseKey
 from geodp.release.report.html.texts import texts_of
+from tests.kinds.flows.forms import make
 from tests.kinds.flows.test_publish import GRID, publish, trips_on
 from tests.refusals import refuses
 
@@ -90,17 +91,15 @@ def test_the_page_shows_what_estimates_say(release, page_in, language):
 
 
 def test_a_chosen_place_is_shown_in_the_chosen_direction(release, page_in):
-    every = Reader(page_in("en"))
     code = "52397061"
     out = write_page(release, origin=code, simulations=20)
-    assert "Trips out of it" in out
-    assert "Trips into it" not in out
-    assert f"{code}: " in out
     both = write_page(release, origin="523970", destination="523970", simulations=20)
+    for page, into in ((out, False), (both, True)):
+        assert "Trips out of it" in page
+        assert ("Trips into it" in page) is into
+    assert f"{code}: " in out
     assert both.count("<details") == 1
-    assert "Trips out of it" in both
-    assert "Trips into it" in both
-    assert Reader(out).lines < every.lines
+    assert Reader(out).lines < Reader(page_in("en")).lines
     with refuses(geodp.errors.CodeError, "area-outside-domain"):
         write_page(release, destination="533945", simulations=20)
 
@@ -108,8 +107,7 @@ def test_a_chosen_place_is_shown_in_the_chosen_direction(release, page_in):
 def test_a_list_of_places_is_shown_by_its_names(release):
     places = {"Shore <b>": ["523970"], "Hill": ["523971"]}
     page = write_page(release, "en", places, simulations=20)
-    names = {part for row in Reader(page).rows for part in row}
-    assert {"Shore <b>", "Hill"} <= names
+    assert {*places} <= {part for row in Reader(page).rows for part in row}
     assert page == write_page(release, "en", places, simulations=20)
     many = {str(n): ["523970"] for n in range(MOST_PLACES + 1)}
     with refuses(UsageError, "flows-places-many"):
@@ -137,17 +135,14 @@ def test_all_trips_of_a_place_are_told_as_estimate_tells_them(release, page_in):
 
 
 def test_all_trips_of_a_place_have_the_narrower_interval(release):
-    every = everywhere(release)
+    every, estimator = everywhere(release), release._estimator()
     place = Region.of(release.origins.grid, "52397061")
-    estimator = release._estimator()
-    for at, pair in enumerate([(place, every), (every, place)]):
+    for ends, pair in ((release.origins, (place, every)), (release.destinations, (every, place))):
         ((simulated,),) = replace(estimator, maps=()).estimate_sets([[pair]], [{}], 20, 0)
-        of_map = [release.origins, release.destinations][at].estimate(place)
-        found = release.estimate(*pair, simulations=20)
+        of_map, found = ends.estimate(place), release.estimate(*pair, simulations=20)
         assert found == min(simulated, of_map, key=lambda one: one.high - one.low)
         assert simulated.count == of_map.count
-    one = release.estimate(every, every, simulations=20)
-    assert one == release.origins.estimate(every)
+    assert release.estimate(every, every, simulations=20) == release.origins.estimate(every)
 
 
 def test_what_noise_may_have_made_is_counted_and_not_listed():
@@ -199,12 +194,15 @@ def small_trips(number=400):
     )
 
 
+PERSONS = {"person": "id", "trips": 2}
+
+
 @pytest.mark.parametrize(
     ("more", "english", "japanese"),
     [
-        ({"person": "id", "trips": 2}, "that are counted is 2 at most", "数える移動は最大 2 回"),
+        (PERSONS, "that are counted is 2 at most", "数える移動は最大 2 回"),
         (
-            {"person": "id", "trips": 2, "weight": "w", "max_weight": 5},
+            {**PERSONS, "weight": "w", "max_weight": 5},
             "trips of one person count as 10 at most",
             "合わせて最大 10 回として数え",
         ),
@@ -216,35 +214,24 @@ def small_trips(number=400):
     ],
 )
 def test_the_page_says_who_bounds_the_trips_and_how(more, english, japanese):
-    made = geodp.flows.publish(
-        small_trips(),
-        grid=geodp.Grid.regular((4, 4)),
-        origin=("oy", "ox"),
-        destination=("dy", "dx"),
-        epsilon=20,
-        **more,
-    )
-    for language, said in (("en", english), ("ja", japanese)):
+    ends = {"origin": ("oy", "ox"), "destination": ("dy", "dx")}
+    grid = geodp.Grid.regular((4, 4))
+    made = geodp.flows.publish(small_trips(), grid=grid, **ends, epsilon=20, **more)
+    by_weight = ("by their weights", "ウェイトの数だけ数えて、全部で")
+    for language, said, weighed in zip(("en", "ja"), (english, japanese), by_weight, strict=True):
         page = write_page(made, language, simulations=20)
         assert said in page
-        weighed = {"en": "by their weights", "ja": "ウェイトの数だけ数えて、全部で"}[language]
         assert (weighed in page) is ("weight" in more)
 
 
-def test_a_zone_without_a_code_is_chosen_by_its_row_and_column():
-    made = publish(trips_on(number=60_000), contribution=1)
+def test_a_map_that_lies_nowhere_has_a_page_too(shared):
+    """A zone without a code is chosen by its row and column."""
+    made = make(shared, "square")
     page = write_page(made, origin="3_4", simulations=20)
+    assert "for each zone" in page
     assert "3_4: " in page
     with refuses(UsageError, "flows-zone-name"):
         write_page(made, origin="3", simulations=20)
-
-
-def test_few_are_shown_as_the_office_shows_them(release):
-    table = trips_on(MESH, number=20_000)
-    limited = publish(table, metadata={"display_below": 100_000_000})
-    read = Reader(write_page(limited, simulations=20))
-    assert read.lines == 0
-    assert not any(re.fullmatch("[0-9,]+ .*to.*", one) for row in read.rows for one in row)
 
 
 @pytest.mark.parametrize(
@@ -256,9 +243,10 @@ def test_ends_below_the_limit_of_display_are_hidden(language, few):
     one = made.estimate(everywhere(made), everywhere(made), simulations=20)
     assert 0 < one.low < one.count
     few = few.format(f"{one.count:,}")
-    for metadata, hidden in ((None, False), ({"display_below": one.count}, True)):
-        page = write_page(publish(table, key=key, metadata=metadata), language, simulations=20)
-        assert (few in page.replace("\N{NO-BREAK SPACE}", " ")) == hidden
+    for limit, hidden in ((2, False), (one.count, True)):
+        limited = publish(table, key=key, metadata={"display_below": limit})
+        page = write_page(limited, language, simulations=20).replace("\N{NO-BREAK SPACE}", " ")
+        assert (few in page) == hidden
     assert "source contain" not in page
 
 
@@ -270,27 +258,19 @@ def test_squares_are_areas_of_codes_or_few(grid, side):
     assert choose_side(grid) == side
 
 
-def test_a_map_that_lies_nowhere_has_a_page_too():
-    page = write_page(publish(trips_on(number=60_000), contribution=1), simulations=20)
-    assert "for each zone" in page
-    assert Reader(page).lines > 0
-
-
 def test_without_any_trip_there_is_a_sentence():
     empty = geodp.CountTable.from_keys(GRID.pairs(), np.empty(0, np.uint64), np.empty(0, np.int64))
     page = write_page(publish(empty, epsilon=1000, allow_empty=True), simulations=20)
     assert "No trips are released" in page
 
 
-def test_files_are_described_in_the_language_of_the_page(release, tmp_path):
-    release.write(tmp_path / "out")
-    release = geodp.open(tmp_path / "out")
+def test_files_are_described_in_the_language_of_the_page(release, shared):
+    opened = geodp.open(shared.write(release))
     for language in ("en", "ja"):
-        texts = describe_files(release, language)
-        assert {one.what for one in release.index.files} <= {*texts}
-        page = write_page(release, language, simulations=20)
-        for number, level in enumerate(release.index.guarantee.levels):
-            english = [*texts][number]
+        texts = describe_files(opened, language)
+        assert {one.what for one in opened.index.files} <= {*texts}
+        page = write_page(opened, language, simulations=20)
+        for english, level in zip(texts, opened.index.guarantee.levels, strict=False):
             assert f"{level.side} by {level.side} zones" in english
             assert texts[english] in page
             assert (english in page) is (language == "en")

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import shapely
 
@@ -14,7 +13,6 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
-from geodp.io.verify.verify import verify
 from geodp.kinds.flows.estimator import WEIGHTS, choose_trust, estimate_flows, fit_pairs
 from geodp.kinds.flows.flows import describe_identity
 from geodp.kinds.flows.prior_flows import LAW_RECORDS, FlowsPrior, TrustedPrior
@@ -25,16 +23,15 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
-from geodp.release.simulated_cells import errors_of
 from tests.command import geodp as run
 from tests.house.wiretap import listening
 from tests.keys import keep
+from tests.kinds.flows.forms import UNITS, failed, make
 from tests.kinds.flows.masks import land, masked, masked_trips
 from tests.kinds.flows.test_estimator import ZONES, noisy, right, truth
 from tests.kinds.flows.test_explanation import sentences
 from tests.kinds.flows.test_publish import GRID, MESH, ends_of, publish, trips_on
-from tests.kinds.flows.test_verify import change_index, failed
-from tests.kinds.flows.units import make_units, unit_table
+from tests.kinds.flows.units import list_codes, make_units, unit_table
 from tests.refusals import refuses
 
 SOURCE = "a census, table 3"
@@ -191,63 +188,54 @@ def test_a_prior_of_ends_draws_nothing_more():
     assert informed <= without
 
 
-def test_no_trips_are_no_ends_with_a_prior_too():
-    none = trips_on(number=0)
-    made, _ = draw_ends(ends_prior(trips_on(seed=4)), none, budget=100)
-    assert len({int(one.count.sum()) for one in made.tables}) == 1
-
-
-def test_a_prior_whose_ends_alone_are_used_is_used():
-    """Its origins and destinations are right, and its flows between them are of no law."""
-    draw, now = np.random.default_rng(1), trips_on()
-    index, count = now.grid.decode(now.key), np.asarray(now.count)
-    index = np.repeat(index, count, axis=1)
-    index[2:] = index[2:, draw.permutation(index.shape[1])]
-    mixed = geodp.CountTable.from_index(GRID.pairs(), index, np.ones(index.shape[1], np.int64))
-    release = with_prior(prior=mixed, key=KEY)
-    stated = replace(release.index.prior, weight=0.0)
-    assert stated.is_used
-    unused = tuple(
-        replace(one, levels=tuple(replace(level, reliability=0.0) for level in one.levels))
-        for one in stated.ends
-    )
-    assert not replace(stated, ends=unused).is_used
-    assert replace(stated, ends=unused, weight=0.25).is_used
-
-
 def test_a_prior_costs_nothing(tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
-    ledger.add_dataset("trips", PureDP(Fraction(1)))
-    key = NoiseKey.from_file(keep(tmp_path / "key"))
-    charged = {"key": key, "ledger": ledger, "dataset": "trips"}
-    first = publish(**charged)
-    second = with_prior(**charged)
+    for name in ("trips", "later"):
+        ledger.add_dataset(name, PureDP(Fraction(1)))
+    charged = {"key": NoiseKey.from_file(keep(tmp_path / "key")), "ledger": ledger}
+    first, second = (make_one(**charged, dataset="trips") for make_one in (publish, with_prior))
     assert len(ledger.charges("trips")) == 1
     assert second.index.budget == first.index.budget
     # A release that was charged needs no source.
-    ledger.add_dataset("later", PureDP(Fraction(1)))
-    now = publish(trips_on(seed=6), prior=first, **{**charged, "dataset": "later"})
+    now = publish(trips_on(seed=6), prior=first, **charged, dataset="later")
     assert now.index.prior.source.startswith("an earlier release that was charged itself")
 
 
-def test_what_is_no_prior_is_refused():
-    table = trips_on()
-    with refuses(UsageError, "prior-is-table"):
-        with_prior(table, table)
-    with refuses(UsageError, "flows-prior-kind"):
-        with_prior(prior=[1])
-    with refuses(UsageError, "flows-prior-zones"):
-        with_prior(prior=trips_on(MESH))
-    with refuses(UsageError, "flows-prior-zones"):
-        with_prior(prior=geodp.CountTable.from_dense(np.ones((16, 16), int), GRID))
-    with refuses(UsageError, "prior-source-missing"):
-        with_prior(prior_source=None)
+TABLE = trips_on()
+ENDS = {"grid": GRID, "origin": ("oy", "ox"), "destination": ("dy", "dx")}
+PERSONS = pa.table({"id": ["a", "b"], "oy": [0, 1], "ox": [0, 2], "dy": [3, 3], "dx": [1, 1],
+                    "mode": ["bus", "car"], "n": [3, 4]})  # fmt: skip
+BY_MODE = {"by": "mode", "labels": {"mode": ["bus", "car"]}}
+
+
+def records(**how):
+    return {"prior": geodp.flows.read_trips(PERSONS, **ENDS, **how)}
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"prior": TABLE, "table": TABLE}, "prior-is-table"),
+        ({"prior": [1]}, "flows-prior-kind"),
+        ({"prior": trips_on(MESH)}, "flows-prior-zones"),
+        ({"prior": geodp.CountTable.from_dense(np.ones((16, 16), int), GRID)}, "flows-prior-zones"),
+        ({"prior_source": None}, "prior-source-missing"),
+        ({"prior": publish(key=KEY)}, "prior-not-private"),
+        ({"prior": trips_on(number=0)}, "prior-empty"),
+        (records(person="id", trips=1), "prior-of-records"),
+        (records(), "prior-of-records"),
+        (records(person="id", trips=1, **BY_MODE), "prior-of-records"),
+    ],
+)
+def test_what_is_no_prior_is_refused(given, code):
+    with refuses(UsageError, code):
+        with_prior(**given)
+
+
+def test_a_source_without_a_prior_is_refused_and_counted_trips_are_one():
     with refuses(UsageError, "source-without-prior"):
         publish(prior_source=SOURCE)
-    with refuses(UsageError, "prior-not-private"):
-        with_prior(prior=publish(key=KEY))
-    with refuses(UsageError, "prior-empty"):
-        with_prior(prior=trips_on(number=0))
+    assert with_prior(**records(value="n")).prior.trips == 7
 
 
 def test_labels_of_a_prior_are_added_up():
@@ -266,70 +254,14 @@ def test_labels_of_a_prior_are_added_up():
     assert with_prior(prior=release).prior.trips == int(release.flows.table.count.sum())
 
 
-def test_no_trips_are_no_flows_with_a_prior_too():
-    release = with_prior(trips_on(number=0), allow_empty=True)
-    total = int(release.origins.table.count.sum())
-    assert total == int(release.flows.table.count.sum())
-
-
 @pytest.fixture(scope="module")
-def told():
-    return with_prior()
-
-
-@pytest.fixture
-def folder(told, shared, tmp_path):
-    shared.copy(told, tmp_path / "out")
-    return tmp_path / "out" / "public"
-
-
-def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
-    assert failed(folder) == {}
-    assert "prior.parquet" in [one.name for one in geodp.open(folder.parent).index.files]
-    opened = geodp.open(folder.parent)
-    assert opened.index.prior == told.index.prior
-    assert opened.prior.sha256 == told.prior.sha256
-    regions = (0, 0, 8, 8), (4, 4, 16, 16)
-    both = [one.estimate(*regions, simulations=20) for one in (opened, told)]
-    assert both[0] == both[1]
-    assert both[0].low <= both[0].count <= both[0].high
-    (assumed,) = (one for one in told.index.guarantee.assumptions if one.kind == "prior")
-    assert (assumed.stated_by, assumed.source) == ("operator", SOURCE)
-    facts = opened.origins.card().guarantee.not_protected
-    assert any(SOURCE in fact for fact in facts)
-
-
-def rename_source(card, source):
-    """Name another source of the prior wherever the index has it; the cards keep theirs."""
-    card["prior"]["source"] = source
-    (assumed,) = (one for one in card["guarantee"]["assumptions"] if one["kind"] == "prior")
-    assumed.update(source=source)
-
-
-@pytest.mark.parametrize(
-    ("change", "check"),
-    [
-        (lambda card: card["prior"].update(weight=0.1), "one release"),
-        (lambda card: card["prior"].update(weight=2.0), "guarantee"),
-        (lambda card: card["prior"]["ends"][1]["levels"][0].update(reliability=0.2), "one release"),
-        (lambda card: card["prior"]["ends"].reverse(), "one release"),
-        (lambda card: card["prior"].update(ends=[]), "guarantee"),
-        (lambda card: card["prior"].update(version=1), "guarantee"),
-        (lambda card: card["prior"].update(meaning="exact trips"), "guarantee"),
-        (lambda card: card["prior"].update(source="another"), "guarantee"),
-        (lambda card: card.pop("prior"), "guarantee"),
-        (lambda card: rename_source(card, "another"), "one release"),
-    ],
-)
-def test_an_index_with_another_prior_is_found(folder, change, check):
-    change_index(folder, change)
-    assert check in failed(folder)
+def told(shared):
+    return make(shared, "prior")
 
 
 def test_a_prior_that_is_left_out_is_in_no_file(told, tmp_path):
-    release = with_prior(key=KEY, leave_out_prior=True)
+    release, same = (with_prior(key=KEY, leave_out_prior=out) for out in (True, False))
     assert release.index.prior.left_out
-    same = with_prior(key=KEY)
     assert np.array_equal(release.flows.table.count, same.flows.table.count)
     release.write(tmp_path / "out")
     folder = tmp_path / "out" / "public"
@@ -343,7 +275,7 @@ def test_a_prior_that_is_left_out_is_in_no_file(told, tmp_path):
         opened.estimate(*regions, simulations=20)
     again = geodp.flows.give_prior(opened, trips_on(seed=4)).estimate(*regions, simulations=20)
     assert again == same.estimate(*regions, simulations=20)
-    for other in (told, geodp.flows.publish(trips_on(), epsilon=1, contribution=1)):
+    for other in (told, publish()):
         with refuses(UsageError, "flows-prior-not-needed"):
             geodp.flows.give_prior(other, trips_on(seed=4))
 
@@ -361,157 +293,78 @@ def test_the_identity_of_a_release_says_nothing_of_a_prior_that_is_left_out(told
         assert (len(digests) == 1) is same
 
 
-def test_trips_of_persons_are_no_prior():
-    persons = pa.table({"id": ["a", "b"], "oy": [0, 1], "ox": [0, 2], "dy": [3, 3], "dx": [1, 1]})
-    counted = persons.append_column("n", pa.array([3, 4]))
-    ends = {"grid": GRID, "origin": ("oy", "ox"), "destination": ("dy", "dx")}
-    for rows, how in (
-        (persons, {"person": "id", "trips": 1}),
-        (persons, {}),
-        (persons.append_column("mode", pa.array(["bus", "car"])), {"by": "mode",
-         "labels": {"mode": ["bus", "car"]}, "person": "id", "trips": 1}),
-    ):  # fmt: skip
-        with refuses(UsageError, "prior-of-records"):
-            with_prior(prior=geodp.flows.read_trips(rows, **ends, **how))
-    assert with_prior(prior=geodp.flows.read_trips(counted, **ends, value="n")).prior.trips == 7
-
-
-def changed(rows, name, value):
-    return rows.set_column(rows.column_names.index(name), name, value)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda rows: rows.slice(1),
-        lambda rows: rows.slice(0, 0),
-        lambda rows: rows.take(np.arange(rows.num_rows)[::-1]),
-        lambda rows: rows.append_column("secret", rows["trips"]),
-        lambda rows: rows.replace_schema_metadata({"secret": "7"}),
-        lambda rows: changed(rows, "trips", pa.array(np.zeros(rows.num_rows, np.int64))),
-        lambda rows: changed(rows, "trips", pa.nulls(rows.num_rows, pa.int64())),
-        lambda rows: changed(rows, "origin_row", pa.array(np.full(rows.num_rows, 99, np.int32))),
-    ],
-)
-def test_another_file_of_a_prior_is_found(folder, change):
-    path = folder / "prior.parquet"
-    pq.write_table(change(pq.read_table(path)), path, compression="zstd")
-    change_index(folder, lambda card: None)
-    assert failed(folder).keys() & {"joint files", "one release"}
-
-
-def test_a_prior_of_another_release_is_found(told, folder, tmp_path):
-    """With its digest stated: what every card states of the whole tells."""
-    other = with_prior(prior=trips_on(seed=9))
-    other.write(tmp_path / "other")
-    path = tmp_path / "other" / "public"
-    (folder / "prior.parquet").write_bytes((path / "prior.parquet").read_bytes())
-    stated = json.loads((path / "flows.json").read_text())["prior"]
-    change_index(folder, lambda card: card.update(prior=stated))
-    wrong = {c.name for c in verify(folder, errors_of) if not c.ok}
-    assert wrong == {"guarantee", "one release"}
-
-
 def test_the_explanation_names_the_prior(told):
-    _, text = sentences(told.card())
-    assert f"a public prior, which the office vouches for: {SOURCE}" in text
-    _, translated = sentences(told.card(), "ja")
-    assert (
-        f"事前情報も使いました。公開済みであることは作成者が保証しています: {SOURCE}" in translated
+    card, only_ends = told.card(), replace(told.index.prior, weight=0.0)
+    smaller = "Trips between smaller places were also estimated"
+    for prior, language, said, unsaid in (
+        (card.prior, "en", "a public prior, which the office vouches for: a census", None),
+        (card.prior, "en", "trips that begin and end in a place were also estimated", None),
+        (card.prior, "ja", "公開済みであることは作成者が保証しています: a census", None),
+        (only_ends, "en", "end in a place were also estimated with a public prior, which", smaller),
+        (replace(only_ends, ends=()), "en", "was not used: a census", smaller),
+    ):
+        _, text = sentences(replace(card, prior=prior), language)
+        assert said in text
+        assert unsaid is None or unsaid not in text
+    assert only_ends.is_used
+    assert not replace(only_ends, ends=()).is_used
+
+
+def test_the_command_takes_a_release_and_leaves_it_out(shared, tmp_path):
+    frame = make(shared, "mesh").to_pandas()
+    frame.to_csv(tmp_path / "now.csv", index=False)
+    out = shared.write(make(shared, "mesh", seed=8))
+    words = (
+        *("flows", "publish", tmp_path / "now.csv", "--grid", "jis:basic", "--from", "origin"),
+        *("--bounds", "139", "35", "139.2", "35.1333333333", "--to", "destination"),
+        *("--value", "count", "--contribution", "1", "--epsilon", "1"),
+        *("--prior-is-public", "--prior-source", SOURCE, "--output", tmp_path / "again"),
     )
-    assert "numbers of trips that begin and end in a place were also estimated" in text
-    only_ends = replace(told.index.prior, weight=0.0)
-    _, text = sentences(replace(told.card(), prior=only_ends))
-    assert "Trips between smaller places were also estimated" not in text
-    assert "begin and end in a place were also estimated with a public prior, which" in text
-    _, text = sentences(replace(told.card(), prior=replace(only_ends, ends=())))
-    assert f"was not used: {SOURCE}" in text
-
-
-def write_rows(path, seed):
-    table = trips_on(MESH, seed=seed, number=3000)
-    codes = geodp.flows.publish(table, epsilon=1, contribution=1).flows
-    frame = codes.to_pandas("count")[["origin", "destination", "count"]]
-    frame.to_csv(path, index=False)
-
-
-def test_the_command_takes_a_file_or_a_folder(tmp_path):
-    for name, seed in (("now.csv", 3), ("before.csv", 4)):
-        write_rows(tmp_path / name, seed)
-    public = (
-        *("flows", "publish", tmp_path / "now.csv", "--grid", "jis:basic"),
-        *("--bounds", "139", "35", "139.2", "35.1333333333", "--from", "origin"),
-        *("--to", "destination", "--value", "count", "--contribution", "1", "--epsilon", "1"),
-    )
-    before = ("--prior", tmp_path / "before.csv", "--prior-is-public", "--prior-source", SOURCE)
-    done = run(*public, *before, "--output", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert "prior.parquet in the public folder" in done.stdout
-    assert "no noise" in done.stdout
-    card = json.loads((tmp_path / "out" / "public" / "flows.json").read_text())
-    assert card["prior"]["source"] == SOURCE
-    kept = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())["prior"]
-    assert kept["cells_sha256"] == geodp.open(tmp_path / "out").prior.sha256
-    assert run("verify", tmp_path / "out").returncode == 0
-    folder = ("--prior", tmp_path / "out", "--prior-is-public", "--prior-source", SOURCE)
-    done = run(*public, *folder, "--output", tmp_path / "again", "--leave-out-prior")
+    done = run(*words, "--prior", tmp_path / "now.csv")
+    assert "The prior is one of the inputs" in done.stderr
+    done = run(*words, "--prior", out, "--leave-out-prior")
     assert done.returncode == 0, done.stderr
     assert "no noise" not in done.stdout
+    kept = json.loads((tmp_path / "again" / "restricted" / "run.json").read_text())["prior"]
+    assert kept["cells_sha256"] not in (tmp_path / "again/public/flows.json").read_text()
     assert not (tmp_path / "again" / "public" / "prior.parquet").exists()
     area = ("--from", "523940", "--to", "523940", "--simulations", "20")
     asked = ("estimate", tmp_path / "again", *area)
     assert "geodp estimate --prior" in run(*asked).stderr
-    done = run(*asked, "--prior", tmp_path / "out")
+    done = run(*asked, "--prior", out)
     assert done.returncode == 0, done.stderr
-    done = run(
-        *public,
-        "--prior",
-        tmp_path / "now.csv",
-        "--prior-is-public",
-        "--prior-source",
-        "x",
-        "--output",
-        "x",
-    )
-    assert "--prior is one of the inputs" in done.stderr
-    done = run(*public, "--prior", tmp_path / "before.csv", "--output", tmp_path / "x")
-    assert "--prior-source" in done.stderr
-    assert not (tmp_path / "x").exists()
+    done = run(*words, "--prior", out, "--overwrite")
+    assert "prior.parquet in the public folder" in done.stdout
+    assert "no noise" in done.stdout
 
 
-def renamed(grid, source="the same table, named anew", outlines=None):
+def renamed(grid, outlines=None):
     """The same units with other words for their source, or other outlines."""
-    index = np.stack([np.zeros(grid.shape[1], np.int64), np.arange(grid.shape[1])])
-    codes = grid.names.format(0, index)
-    return grid_of_units({"unit": codes}, source, outlines or grid.outlines)
+    return grid_of_units({"unit": list_codes(grid)}, "named anew", outlines or grid.outlines)
 
 
-def test_units_of_the_same_codes_and_outlines_are_the_same_zones(tmp_path):
-    grid, _ = make_units()
-    table = unit_table(grid)
-    again = renamed(grid)
-    assert again != grid
-    key, amounts = NoiseKey(bytes(32)), {"contribution": 3, "epsilon": 1}
-    priors = [unit_table(grid), unit_table(again)]
+def test_units_of_the_same_codes_and_outlines_are_the_same_zones(shared):
+    again, table = renamed(UNITS), unit_table(UNITS)
+    assert again != UNITS
+    given = {"contribution": 3, "epsilon": 1, "prior_source": "a census"}
     told = [
-        geodp.flows.publish(table, **amounts, key=key, prior=one, prior_source="a census")
-        for one in priors
+        geodp.flows.publish(table, **given, key=KEY, prior=unit_table(one))
+        for one in (UNITS, again)
     ]
     assert told[0].prior.sha256 == told[1].prior.sha256
     assert told[0].to_pandas().equals(told[1].to_pandas())
     # So is an earlier release, also where it was opened from its folder.
-    earlier = geodp.flows.publish(priors[1], **amounts)
-    earlier.write(tmp_path / "out")
-    for one in (earlier, geodp.open(tmp_path / "out")):
-        made = geodp.flows.publish(table, **amounts, prior=one, prior_source="an earlier release")
+    earlier = make(shared, "units")
+    for one in (earlier, geodp.open(shared.write(earlier))):
+        made = geodp.flows.publish(table, **given, prior=one)
         assert made.prior.trips == earlier.flows.table.count.sum()
-    moved = Outlines.of(shapely.transform(grid.outlines.shapes, lambda at: at + 1), "EPSG:4326")
-    other = unit_table(renamed(grid, outlines=moved))
-    with refuses(UsageError, "flows-prior-outlines"):
-        geodp.flows.publish(table, **amounts, prior=other, prior_source="a census")
-    others = unit_table(make_units(rows=5)[0])
-    with refuses(UsageError, "flows-prior-zones"):
-        geodp.flows.publish(table, **amounts, prior=others, prior_source="a census")
+    moved = Outlines.of(shapely.transform(UNITS.outlines.shapes, lambda at: at + 1), "EPSG:4326")
+    for grid, code in (
+        (renamed(UNITS, outlines=moved), "flows-prior-outlines"),
+        (make_units(rows=5)[0], "flows-prior-zones"),
+    ):
+        with refuses(UsageError, code):
+            geodp.flows.publish(table, **given, prior=unit_table(grid))
 
 
 def test_the_same_mask_with_other_words_is_the_same():

@@ -5,7 +5,9 @@ from collections import Counter
 
 import duckdb
 import numpy as np
+import pandas
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import geodp
@@ -18,6 +20,7 @@ from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.3333333333"))
 WORDS = ("--grid", "jis:basic", "--bounds", "139", "35", "139.5", "35.3333333333")
+CODED = ("--from", "home", "--to", "work")
 COLUMNS = ("from_lon", "from_lat"), ("to_lon", "to_lat")
 
 
@@ -25,21 +28,45 @@ def trips_of(size=4000, persons=300, spread=0.02):
     """Trips of persons, of whom many go between the same zones; some end outside."""
     draw = np.random.default_rng(3)
     home = draw.random((persons, 2)) * (0.5, 0.33) + (139, 35)
-    work = home[draw.permutation(persons)]
+    work, person = home[draw.permutation(persons)], draw.integers(0, persons, size)
+    ends = []
+    for one in (home, work):
+        far = spread * (draw.random(size) < 0.5)[:, None]
+        ends += [*(one[person] + draw.normal(0, far, (size, 2))).T]
+    names = (*COLUMNS[0], *COLUMNS[1])
+    rows = {"id": [f"p{one}" for one in person]} | dict(zip(names, ends, strict=True))
+    return pa.table(rows)
+
+
+def zoned(size=3000, persons=200):
+    """Trips with codes of zones, hours and days, of persons who repeat some of theirs."""
+    draw = np.random.default_rng(8)
+    place = GRID.places[0]
     person = draw.integers(0, persons, size)
-    start, end = (
-        one[person] + draw.normal(0, spread * (draw.random(size) < 0.5)[:, None], (size, 2))
-        for one in (home, work)
-    )
-    return pa.table(
-        {
-            "id": [f"p{one}" for one in person],
-            "from_lon": start[:, 0],
-            "from_lat": start[:, 1],
-            "to_lon": end[:, 0],
-            "to_lat": end[:, 1],
-        }
-    )
+    columns = {"id": [f"p{one}" for one in person]}
+    for name in ("home", "work"):
+        cells = draw.integers(0, 40, (persons, 2))[person] + draw.integers(0, 2, (size, 2))
+        cells = np.minimum(cells, (place.rows - 1, place.cols - 1))
+        columns[name] = place.format(*cells.T)
+    hour, day = draw.integers(6, 9, size), draw.integers(1, 4, size)
+    columns |= {"hour": hour, "day": [f"2024-05-0{one}" for one in day]}
+    times = zip(columns["day"], hour.tolist(), strict=True)
+    return pa.table(columns | {"time": [f"{one}T{at:02}:30" for one, at in times]})
+
+
+def printed(*words):
+    """The query that the command prints, and the words of its comment."""
+    grid = () if "--grid" in words else WORDS
+    done = run("flows", "sql", *grid, "--engine", "duckdb", "--person", "id", *words)
+    assert done.returncode == 0, done.stderr
+    words = shlex.split(done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", ""))
+    return done.stdout, words
+
+
+def select(table, query):
+    link = duckdb.connect()
+    link.register("trips", table)
+    return link.sql(query).to_arrow_table()
 
 
 def query_of(trips, per_pair=None, secret="0a1b", **more):
@@ -70,17 +97,6 @@ def read(table, trips, per_pair=None):
 
 def number(rows):
     return sum(row[2] for row in rows)
-
-
-def test_without_a_bound_pairs_are_those_that_geodp_counts():
-    table = trips_of()
-    found = counted(table, query_of(9999))
-    wanted = read(table, 9999)
-    index = wanted.grid.decode(wanted.key)
-    codes = [GRID.places[0].format(*index[at : at + 2]) for at in (0, 2)]
-    assert found == sorted(
-        zip(*(one.tolist() for one in codes), wanted.count.tolist(), strict=True)
-    )
 
 
 @pytest.mark.parametrize(("trips", "per_pair"), [(1, 1), (5, 5), (5, 2), (9, 1)])
@@ -120,22 +136,12 @@ def test_trips_without_a_person_are_left_out():
     names = pa.array([None, "", "nan", *table["id"].to_pylist()[3:]])
     without = table.set_column(0, "id", names)
     assert counted(without, query_of(9999)) == counted(table.slice(3), query_of(9999))
-
-
-def test_a_person_whose_id_has_blanks_is_one_person():
+    # A person whose id has blanks around it is one person.
     table = trips_of(size=300, persons=1)
     ids = ["p0", "p0\t", "\u3000p0", "p0\xa0"] * 75
     assert number(counted(table.set_column(0, "id", [ids]), query_of(3))) == 3
     unknown = table.set_column(0, "id", [["\t", "\n", "\\N"] * 100])
     assert counted(unknown, query_of(3, unknown=("", "\\n"))) == []
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine_has_a_query(engine):
-    text = query_of(3).write(engine)
-    assert "geodp_records" in text
-    assert {"bigquery": "TO_HEX(SHA256(", "postgres": "encode(sha256("}.get(engine, "sha2") in text
-    assert "random" not in text.lower()
 
 
 @pytest.mark.parametrize(
@@ -152,34 +158,27 @@ def test_what_makes_no_sense_is_refused(more, code):
         query_of(**{"trips": 2, "per_pair": 1, **more})
 
 
-def test_the_printed_query_runs_and_its_result_is_published(tmp_path):
-    done = run("flows", "sql", *WORDS, "--engine", "duckdb", "--person", "id", "--trips", "4")
-    assert done.returncode == 0, done.stderr
-    link = duckdb.connect()
-    link.register("trips", trips_of())
-    link.sql(done.stdout).write_parquet(str(tmp_path / "flows.parquet"))
+@pytest.mark.parametrize(
+    ("more", "table", "promised"),
+    [
+        ((), trips_of(), ("person", 4)),
+        (
+            (*CODED, "--by", "hour", "--unit", "person-day", "--period", "day"),
+            zoned(),
+            ("person-day", 4),
+        ),
+    ],
+    ids=["points", "codes by hour and day"],
+)
+def test_the_printed_query_runs_and_its_result_is_published(more, table, promised, tmp_path):
+    query, words = printed("--trips", "4", *more)
+    pq.write_table(select(table, query), tmp_path / "flows.parquet")
     # The command of the comment, word by word.
-    words = done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", "").split()
     words[2] = str(tmp_path / "flows.parquet")
     done = run(*words, "--epsilon", "1", "--output", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert geodp.open(tmp_path / "out").index.guarantee.contribution == 4
-
-
-def zoned(size=3000, persons=200):
-    """Trips with codes of zones, hours and days, of persons who repeat some of theirs."""
-    draw = np.random.default_rng(8)
-    place = GRID.places[0]
-    person = draw.integers(0, persons, size)
-    columns = {"id": [f"p{one}" for one in person]}
-    for name in ("home", "work"):
-        cells = draw.integers(0, 40, (persons, 2))[person] + draw.integers(0, 2, (size, 2))
-        cells = np.minimum(cells, (place.rows - 1, place.cols - 1))
-        columns[name] = place.format(*cells.T)
-    hour, day = draw.integers(6, 9, size), draw.integers(1, 4, size)
-    columns |= {"hour": hour, "day": [f"2024-05-0{one}" for one in day]}
-    times = zip(columns["day"], hour.tolist(), strict=True)
-    return pa.table(columns | {"time": [f"{one}T{at:02}:30" for one, at in times]})
+    promise = geodp.open(tmp_path / "out").index.guarantee
+    assert (promise.unit, promise.contribution) == promised
 
 
 def coded(trips, secret="0a1b", **more):
@@ -221,10 +220,6 @@ def test_trips_of_other_zones_that_the_table_leaves_out_take_no_place_of_others(
     zones = "('01', '02')"
     chosen = f"(SELECT * FROM trips WHERE home IN {zones} AND work IN {zones})"
     assert counted(table, coded(5, table=chosen)) == [("01", "02", 5)]
-    # The query does not know the zones: without the condition others come first, as it says.
-    whole = counted(table, coded(5))
-    assert number(whole) == 5
-    assert "99" in {row[0] for row in whole}
 
 
 def test_trips_beyond_the_bounds_take_no_place_of_others():
@@ -242,20 +237,6 @@ def masked(tmp_path, inside):
     path.write_text("\n".join(["code", *GRID.places[0].format(*inside).tolist()]))
     grid = read_mask(path, GRID, source="a test")
     return ("--mask", str(path), "--mask-source", "a test"), grid
-
-
-def printed(*words):
-    """The query that the command prints, and the words of its comment."""
-    done = run("flows", "sql", *WORDS, "--engine", "duckdb", "--person", "id", *words)
-    assert done.returncode == 0, done.stderr
-    words = shlex.split(done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", ""))
-    return done.stdout, words
-
-
-def select(table, query):
-    link = duckdb.connect()
-    link.register("trips", table)
-    return link.sql(query).to_arrow_table()
 
 
 @pytest.mark.parametrize("trips", [3, 9999])
@@ -282,70 +263,47 @@ def test_trips_outside_a_mask_take_no_place_of_others(tmp_path, trips):
 
 
 def test_one_person_keeps_the_trips_inside_the_mask(tmp_path):
-    place = GRID.places[0]
     words, _ = masked(tmp_path, np.array([[0, 1], [0, 1]]))
-    centre = [place.bounds[at] + 1e-3 for at in (0, 1)]
-    size = 100
-    table = pa.table(
-        {
-            "id": ["p"] * size,
-            "from_lon": [centre[0] + 0.2] * 95 + [centre[0]] * 5,
-            "from_lat": [centre[1]] * size,
-            "to_lon": [centre[0]] * size,
-            "to_lat": [centre[1]] * size,
-        }
-    )
+    x, y = (GRID.places[0].bounds[at] + 1e-3 for at in (0, 1))
+    rows = {"from_lon": [x + 0.2] * 95 + [x] * 5, "to_lon": x, "from_lat": y, "to_lat": y}
+    table = pa.Table.from_pandas(pandas.DataFrame({"id": "p", **rows}))
     query, _ = printed("--trips", "5", *words)
     assert select(table, query)["geodp_records"].to_pylist() == [5]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine_leaves_cells_outside_a_mask_out_before_trips_are_numbered(engine):
+def test_every_engine_leaves_cells_and_codes_outside_out_before_trips_are_numbered(engine):
     text = query_of(3, mask=np.array([[0, 1], [2, 0]])).write(engine)
+    assert {"bigquery": "TO_HEX(SHA256(", "postgres": "encode(sha256("}.get(engine, "sha2") in text
+    assert "random" not in text.lower()
     row0, col0, _, cols = query_of(3).records.extent
     cells = f"({row0 * cols + col0 + 2}, {(row0 + 1) * cols + col0})"
     for end in ("from", "to"):
         assert text.count(f"{end}_cell_row * {cols} + {end}_cell_col IN {cells}") == 1
     assert text.index(cells) < text.index("drawn AS")
-
-
-def test_masks_of_too_many_cells_are_refused():
-    with refuses(UsageError, "flows-sql-zones-many"):
-        query_of(3, mask=np.zeros((2, (1 << 14) + 1), np.int64)).write("duckdb")
-
-
-def units(tmp_path, codes):
-    path = tmp_path / "zones.csv"
-    path.write_text("\n".join(["code", *codes]))
-    words = ("--grid", f"units:{path}", "--units-source", "a test", "--from", "home", "--to")
-    return (*words, "work", "--engine", "duckdb")
+    text = coded(3, known=("A-1", "02")).write(engine)
+    assert "from_code IN ('A-1', '02', '02.0', '2', '2.0')" in text
+    assert text.index("to_code IN ('A-1'") < text.index("drawn AS")
 
 
 @pytest.mark.parametrize("trips", [4, 9999])
 def test_trips_of_codes_that_are_no_unit_take_no_place_of_others(tmp_path, trips):
-    table = zoned()
-    codes = sorted({*table["home"].to_pylist(), *table["work"].to_pylist()})[::2]
-    words = units(tmp_path, codes)
-    done = run("flows", "sql", *words, "--person", "id", "--trips", str(trips))
-    assert done.returncode == 0, done.stderr
-    assert "--units-source 'a test'" in done.stdout.splitlines()[1]
-    assert "other zones than the units are left out" in done.stdout.splitlines()[0]
-    found = select(table, done.stdout)
-    assert {*found["origin"].to_pylist(), *found["destination"].to_pylist()} <= {*codes}
-    inside = [
-        one
-        for one in zip(table["home"].to_pylist(), table["work"].to_pylist(), strict=True)
-        if {*one} <= {*codes}
-    ]
-    persons = table["id"].to_pylist()
-    both = zip(persons, table["home"].to_pylist(), table["work"].to_pylist(), strict=True)
-    each = Counter(person for person, *ends in both if {*ends} <= {*codes})
+    table, path = zoned(), tmp_path / "zones.csv"
+    rows = [*zip(*(table[name].to_pylist() for name in ("id", "home", "work")), strict=True)]
+    codes = sorted({code for _, *ends in rows for code in ends})[::2]
+    path.write_text("\n".join(["code", *codes]))
+    units = ("--grid", f"units:{path}", "--units-source", "a test", *CODED)
+    query, words = printed(*units, "--trips", str(trips))
+    assert words[words.index("--units-source") + 1] == "a test"
+    assert "other zones than the units are left out" in query.splitlines()[0]
+    inside = [(person, *ends) for person, *ends in rows if {*ends} <= {*codes}]
+    found = select(table, query).to_pydict()
+    found = dict(zip(zip(*[*found.values()][:2], strict=True), found["geodp_records"], strict=True))
+    each = Counter(person for person, *_ in inside)
     assert 0 < len(inside) < table.num_rows
-    wanted = sum(min(n, trips) for n in each.values())
-    assert sum(found["geodp_records"].to_pylist()) == wanted
+    assert sum(found.values()) == sum(min(n, trips) for n in each.values())
     if trips == 9999:
-        rows = zip(*(found[name].to_pylist() for name in found.column_names), strict=True)
-        assert {(a, b): n for a, b, n in rows} == Counter(inside)
+        assert found == Counter((origin, destination) for _, origin, destination in inside)
 
 
 def test_codes_that_are_damaged_are_kept_and_told_when_they_are_published():
@@ -355,18 +313,17 @@ def test_codes_that_are_damaged_are_kept_and_told_when_they_are_published():
     assert [row[:2] for row in found] == [("01", "7"), ("01.0", "7"), ("1", "7.0"), ("1.0", "7")]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine_has_the_codes_of_units(engine):
-    text = coded(3, known=("A-1", "02")).write(engine)
-    assert "from_code IN ('A-1', '02', '02.0', '2', '2.0')" in text
-    assert text.index("to_code IN ('A-1'") < text.index("drawn AS")
-
-
-def test_codes_that_cannot_be_listed_are_refused():
-    with refuses(UsageError, "flows-sql-units-quoted"):
-        coded(3, known=("it's",)).write("duckdb")
-    with refuses(UsageError, "flows-sql-zones-many"):
-        coded(3, known=tuple(f"A{one}" for one in range((1 << 14) + 1))).write("duckdb")
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        (lambda: query_of(3, mask=np.zeros((2, (1 << 14) + 1), int)), "flows-sql-zones-many"),
+        (lambda: coded(3, known=tuple(map(str, range((1 << 14) + 1)))), "flows-sql-zones-many"),
+        (lambda: coded(3, known=("it's",)), "flows-sql-units-quoted"),
+    ],
+)
+def test_zones_that_cannot_be_listed_are_refused(query, code):
+    with refuses(UsageError, code):
+        query().write("duckdb")
 
 
 @pytest.mark.parametrize("trips", [1, 4])
@@ -390,24 +347,6 @@ def test_a_person_in_a_day_has_trips_of_its_own(trips):
     assert number(counted(alone, coded(trips, period="day"))) == 3 * trips
     untimed = alone.set_column(4, "day", pa.nulls(90, pa.string()))
     assert counted(untimed, coded(trips, period="day")) == []
-
-
-def test_what_is_counted_by_day_and_hour_is_published(tmp_path):
-    done = run(
-        *("flows", "sql", *WORDS, "--from", "home", "--to", "work", "--engine", "duckdb"),
-        *("--person", "id", "--trips", "4", "--by", "hour", "--unit", "person-day"),
-        *("--period", "day"),
-    )
-    assert done.returncode == 0, done.stderr
-    link = duckdb.connect()
-    link.register("trips", zoned())
-    link.sql(done.stdout).write_parquet(str(tmp_path / "flows.parquet"))
-    words = done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", "").split()
-    words[2] = str(tmp_path / "flows.parquet")
-    done = run(*words, "--epsilon", "1", "--output", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    promise = geodp.open(tmp_path / "out").index.guarantee
-    assert (promise.unit, promise.contribution) == ("person-day", 4)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from geodp.io.read.public.land import cut_to_land
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import coalesce
+from tests.kinds.flows.forms import count_between
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 KEY = NoiseKey(bytes(range(32)))
@@ -67,17 +68,14 @@ def test_intervals_hold_the_truth(taxis):
     _, land, index, count = taxis
     table = geodp.CountTable.from_index(pairs_of(land), index, count)
     made = geodp.flows.publish(table, contribution=10, epsilon=1, key=KEY)
-    zones, draw, pairs, true = Zones.of(land), np.random.default_rng(0), [], []
+    zones, draw, pairs = Zones.of(land), np.random.default_rng(0), []
     for side in (2, 4, 8) * 20:
-        ends = index[:, draw.integers(0, index.shape[1])] // side * side
-        squares = []
-        for corner in (ends[:2], ends[2:]):
-            of_square = (zones.row // side * side == corner[0]) & (
-                zones.column // side * side == corner[1]
-            )
-            squares.append(Region(land, np.sort(zones.key[of_square])))
-        pairs.append(tuple(squares))
-        true.append(int(count[(index // side * side == ends[:, None]).all(axis=0)].sum()))
+        ends = index[:, draw.integers(0, index.shape[1])].reshape(2, 2) // side * side
+        at = np.stack([zones.row, zones.column], axis=1) // side * side
+        pairs.append(
+            tuple(Region(land, np.sort(zones.key[(at == one).all(axis=1)])) for one in ends)
+        )
     found = made.estimate_all(pairs, simulations=20)
+    true = count_between(table, pairs)
     held = [one.low <= n <= one.high for one, n in zip(found, true, strict=True)]
     assert np.mean(held) >= 0.94

@@ -11,6 +11,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.flows.regions import divide_zones, read_lines
 from geodp.privacy.key import NoiseKey
+from tests.kinds.flows.forms import count_between
 from tests.kinds.flows.test_publish import GRID, MESH, publish, trips_on
 from tests.refusals import refuses
 
@@ -75,20 +76,15 @@ def test_what_does_not_divide_the_map_is_refused(line, code):
         divide_zones(GRID, line)
 
 
-def crossing(table, line):
-    """True trips from left to right and from right to left."""
-    sides = divide_zones(GRID, line)[0]
-    index = table.grid.decode(table.key)
-    ends = [np.isin(GRID.encode(index[at : at + 2]), sides.key) for at in (0, 2)]
-    return [int(table.count[a & ~b].sum()) for a, b in (ends, ends[::-1])]
-
-
 def test_counts_are_sums_of_the_flows(release):
     line = shapely.LineString(RIVER)
-    found = release.estimate_across(line, simulations=20)
-    flows = release.flows.table
-    assert [found.there.count, found.back.count] == crossing(flows, line)
-    assert found.both.count == found.there.count + found.back.count
+    found, sides = release.estimate_across(line, simulations=20), divide_zones(GRID, line)
+    there, back = count_between(release.flows.table, [sides, sides[::-1]])
+    assert [one.count for one in (found.there, found.back, found.both)] == [
+        there,
+        back,
+        there + back,
+    ]
     for one in (found.there, found.back, found.both):
         assert one.low <= one.count <= one.high
     assert found.both.standard_error < found.there.standard_error + found.back.standard_error
@@ -101,7 +97,8 @@ def test_intervals_hold_the_truth_about_as_often_as_stated():
     ends = draw.uniform(2, 14, (10, 2))
     lines = [shapely.LineString([(0, a), (16, b)]) for a, b in ends]
     lines += [shapely.LineString([(a, 0), (b, 16)]) for a, b in ends]
-    true = [crossing(table, line) for line in lines]
+    sides = [divide_zones(GRID, line) for line in lines]
+    true = [count_between(table, [pair, pair[::-1]]) for pair in sides]
     for number in range(4):
         release = publish(table, key=NoiseKey(number.to_bytes(32, "little")))
         found = release.estimate_screenlines(lines, simulations=20)

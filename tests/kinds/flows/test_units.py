@@ -1,7 +1,6 @@
 """Areal units as zones: their order and blocks, laws of distance, and whole releases."""
 
 import json
-import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,11 +17,10 @@ from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.polygons import Circle
-from geodp.io.verify.verify import verify
 from geodp.kinds.flows import zones as of_zones
 from geodp.kinds.flows.page import write_page
 from geodp.kinds.flows.publish import prepare_flows
-from geodp.kinds.flows.regions import divide_zones
+from geodp.kinds.flows.reading.reader import find_land
 from geodp.kinds.flows.streams import StreamDesign
 from geodp.kinds.flows.zones import (
     LEAST_LAW,
@@ -38,34 +36,21 @@ from geodp.kinds.flows.zones import (
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
+from tests.contract.regions import write_regions
 from tests.grid.cells.libraries import NEEDS, need_h3
 from tests.kinds.flows.commands.test_flows import done
-from tests.kinds.flows.test_publish import ends_of
-from tests.kinds.flows.test_screenlines import write
-from tests.kinds.flows.units import STEP, make_units, unit_table, unit_trips
+from tests.kinds.flows.forms import CODES, FORMS, UNITS, make
+from tests.kinds.flows.test_publish import GRID
+from tests.kinds.flows.units import STEP, list_codes, make_units, unit_table, unit_trips
 from tests.refusals import refuses
 
-UNITS, CODES = make_units()
-TABLE = unit_table(UNITS)
 PLACES = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "trips": 4}
 BY_CODE = {**PLACES, "origin": "o", "destination": "d"}
 
 
-def test_between_single_units_the_mean_is_the_law_itself():
-    zones = Zones.of(UNITS)
-    every = np.arange(zones.number)
-    law = UnitLaw(zones.places, 3.0)
-    between = law.between(every, every)
-    assert law.average(1) == pytest.approx(between, rel=1e-6)
-    blocks, found = zones.blocks(2), law.average(2)
-    for i, j in [(0, 0), (1, 0), (2, 3)]:
-        a, b = (slice(*blocks.first[at : at + 2]) for at in (i, j))
-        assert found[i, j] == pytest.approx(between[a, b].mean(), rel=1e-6)
-
-
 @pytest.fixture(scope="module")
-def release():
-    return geodp.flows.publish(TABLE, contribution=3, epsilon=1, key=NoiseKey(bytes(32)))
+def release(shared):
+    return make(shared, "units")
 
 
 @pytest.mark.parametrize("number", [1, 2, 5, 42, 64, 100])
@@ -134,6 +119,8 @@ def test_the_law_of_units_is_that_of_their_centroids_and_within_of_their_areas()
 def test_the_law_of_blocks_is_the_mean_over_their_units(side):
     zones = Zones.of(UNITS)
     fine, blocks = zones.law(3.0, zones.blocks(1)), zones.blocks(side)
+    every, law = np.arange(zones.number), UnitLaw(zones.places, 3.0)
+    assert law.average(1) == pytest.approx(law.between(every, every), rel=1e-6)
     at, size = blocks.first[:-1], np.diff(blocks.first)
     mean = np.add.reduceat(np.add.reduceat(fine, at, 0), at, 1) / size[:, None] / size
     assert zones.law(3.0, blocks) == pytest.approx(mean)
@@ -159,130 +146,58 @@ def test_attraction_sums_the_law_over_blocks(monkeypatch):
     assert attraction.attract(origin, block, blocks.first, weight) == pytest.approx(sums)
 
 
-@pytest.mark.parametrize("levels", [None, {1: "1/2"}, {2: "2/5", 4: "1/10"}, {8: "1/5"}])
-@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": "1/8"}])
-def test_both_ends_are_met_exactly(levels, amounts):
-    made = geodp.flows.publish(TABLE, contribution=2, levels=levels, **amounts)
-    for flows, released in ends_of(made):
-        assert np.array_equal(flows, released)
-    assert made.flows.grid == pairs_of(UNITS)
-    assert (made.flows.table.count > 0).all()
-
-
-def test_flows_have_codes_of_both_ends(release):
-    rows = release.to_pandas()
-    assert [*rows] == ["origin", "destination", "count"]
-    assert {*rows["origin"]} <= {*CODES.reshape(-1)}
-    assert rows["count"].sum() == release.origins.table.count.sum()
-    assert release.index.decay.unit == "km"
-
-
-def test_a_written_release_is_verified_and_opened(release, tmp_path):
-    release.write(tmp_path / "out")
-    assert all(one.ok for one in verify(tmp_path / "out" / "public"))
-    again = geodp.open(tmp_path / "out")
-    regions = ([*CODES[:3].reshape(-1)], [*CODES[3:].reshape(-1)])
-    assert again.estimate(*regions) == release.estimate(*regions)
-    blocks = pq.read_table(tmp_path / "out" / "public" / "blocks.parquet")
-    zones = Zones.of(UNITS)
-    found = UNITS.names.find(blocks["code"].to_pylist())[1]
-    assert np.array_equal(found, zones.column)
-    assert blocks["block_2"].to_pylist() == zones.blocks(2).of_zone.tolist()
-    pairs = pq.read_table(tmp_path / "out" / "public" / "pairs-2.parquet")
-    assert pairs.column_names == ["origin_block", "destination_block", "noisy"]
-    constraints = again.index.constraints
-    assert any("blocks.parquet" in one for one in constraints)
-
-
-def test_pairs_of_units_have_no_picture_and_the_maps_of_their_ends_do(release, tmp_path):
-    release.write(tmp_path / "out")
-    public = tmp_path / "out" / "public"
+def test_pairs_of_units_have_no_picture_and_the_maps_of_their_ends_do(public):
     assert not (public / "flows" / "flows.png").exists()
     assert (public / "origins" / "origins.png").is_file()
     why = {one.name: one.why for one in geodp.open(public).flows.card().left_out}
     assert why["flows.png"] == "pairs of areal units lie on no map"
 
 
-def test_a_prior_is_read_between_units(tmp_path):
-    release = geodp.flows.publish(TABLE, contribution=3, epsilon=1)
-    told = geodp.flows.publish(
-        TABLE, contribution=3, epsilon=1, prior=release, prior_source="an earlier release"
-    )
-    told.write(tmp_path / "out")
-    assert all(one.ok for one in verify(tmp_path / "out" / "public"))
-    again = geodp.open(tmp_path / "out")
-    table = release.flows.table
-    assert again.prior.trips == table.count.sum()
-    # By codes, as units have no rows and columns.
-    rows = pq.read_table(tmp_path / "out" / "public" / "prior.parquet")
+def test_a_prior_between_units_is_written_by_codes(shared):
+    """As units have no rows and columns."""
+    told = make(shared, "prior of units")
+    rows = pq.read_table(shared.write(told) / "public" / "prior.parquet")
     assert rows.column_names == ["origin_code", "destination_code", "trips"]
-    listed = release.to_pandas().set_index(["origin", "destination"])["count"]
-    ends = [rows[name].to_pylist() for name in rows.column_names[:2]]
-    assert listed[[*zip(*ends, strict=True)]].to_list() == rows["trips"].to_pylist()
-    with refuses(UsageError, "flows-prior-zones"):
-        geodp.flows.publish(
-            unit_table(make_units(rows=5)[0]), contribution=3, epsilon=1, prior=release
-        )
+    before = FORMS["units"].trips(4)
+    index = before.grid.decode(before.key)
+    ends = [UNITS.names.format(0, index[at : at + 2]).tolist() for at in (0, 2)]
+    listed = zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True)
+    assert sorted(listed) == sorted(zip(*ends, before.count.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("name", ["blocks.parquet", "origins/origins.outlines.parquet"])
-def test_files_of_other_places_are_found(release, tmp_path, name):
-    release.write(tmp_path / "out")
-    path = tmp_path / "out" / "public" / name
-    rows = pq.read_table(path)
-    pq.write_table(rows.take(list(range(len(rows)))[::-1]), path)
-    assert not all(one.ok for one in verify(tmp_path / "out" / "public"))
-
-
-def test_estimates_between_units_hold_what_was_counted(release):
+def test_units_lie_in_polygons_and_beside_lines_as_a_whole(release):
     west, east = [*CODES[:, :4].reshape(-1)], [*CODES[:, 4:].reshape(-1)]
     one = release.estimate(west, east)
-    rows = unit_trips(UNITS)
-    truth = int((np.isin(rows["o"], west) & np.isin(rows["d"], east)).sum())
-    assert one.low <= truth <= one.high
     boxes = UNITS.outlines.boxes[UNITS.names.find(west)[1]]
     polygon = shapely.box(*boxes[:, :2].min(axis=0), *boxes[:, 2:].max(axis=0))
     assert release.estimate(polygon, east) == one
     border = float(boxes[:, 2].max())
     with refuses(UsageError, "flows-polygon-cuts-unit"):
         release.estimate(polygon.buffer(0.5 * STEP), east)
-    line = shapely.LineString([(border, 34), (border, 37)])
     # The left, as seen northwards, is the west.
-    assert release.estimate_across(line).there == one
-
-
-def test_points_are_looked_up_in_outlines():
-    rows = pa.table(unit_trips(UNITS))
-    key = NoiseKey(bytes(32))
-    by_point, by_code = (
-        geodp.flows.read_trips(rows, grid=UNITS, key=key, **places) for places in (PLACES, BY_CODE)
-    )
-    assert np.array_equal(by_point.key, by_code.key)
-    assert np.array_equal(by_point.count, by_code.count)
-    mixed = geodp.flows.read_trips(rows, grid=UNITS, key=key, **{**PLACES, "origin": "o"})
-    assert np.array_equal(mixed.key, by_code.key)
+    assert release.estimate_across(shapely.LineString([(border, 34), (border, 37)])).there == one
 
 
 def test_points_of_another_crs_and_beyond_all_units():
-    rows = unit_trips(UNITS, 50)
-    moved = geodp.flows.read_trips(
-        pa.table(rows), grid=UNITS, crs="OGC:CRS84", key=NoiseKey(bytes(32)), **PLACES
+    rows, key = unit_trips(UNITS, 50), NoiseKey(bytes(32))
+    given = {"grid": UNITS, "key": key, **PLACES}
+    plain, moved, mixed = (
+        geodp.flows.read_trips(pa.table(rows), **given | more)
+        for more in ({}, {"crs": "OGC:CRS84"}, {"origin": "o"})
     )
-    assert moved.count.sum() == 50
+    assert plain.key.tolist() == moved.key.tolist() == mixed.key.tolist()
     rows["ox"] = np.where(np.arange(50) < 7, 10.0, rows["ox"])
     with refuses(InputError, "flows-point-outside-units") as refused:
-        geodp.flows.read_trips(pa.table(rows), grid=UNITS, **PLACES)
+        geodp.flows.read_trips(pa.table(rows), **given)
     assert refused.value.row == 1
-    rows["o"] = ["999", *rows["o"][1:]]
-    with refuses(InputError, "flows-code-unknown"):
-        geodp.flows.read_trips(pa.table(rows), grid=UNITS, **BY_CODE)
-    left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
-    assert left.count.sum() == 43
+    assert geodp.flows.read_trips(pa.table(rows), outside="drop", **given).count.sum() == 43
+    rows["ox"] = np.full(50, 10.0)
+    assert geodp.flows.read_trips(pa.table(rows), outside="drop", **given).count.sum() == 0
+    row, column = find_land(UNITS, drops=True).locate([10.0, 0.0], [50.0, 0.0])
+    assert row.tolist() == column.tolist() == [-1, -1]
 
 
 def test_a_point_on_a_border_is_in_the_first_unit():
-    from geodp.kinds.flows.reading.reader import find_land
-
     land = find_land(UNITS, drops=True)
     boxes = UNITS.outlines.boxes
     row, column = land.locate(boxes[:, 0], (boxes[:, 1] + boxes[:, 3]) / 2)
@@ -293,42 +208,34 @@ def test_a_point_on_a_border_is_in_the_first_unit():
 
 
 def test_pings_and_stays_in_units():
-    at = UNITS.outlines.inner_points
-    rows = {
-        "id": ["a"] * 6,
-        "t": [f"2024-05-01T{hour:02d}:{minute:02d}" for hour in (8, 9, 10) for minute in (0, 20)],
-        "y": at[[0, 0, 5, 5, 9, 9], 1],
-        "x": at[[0, 0, 5, 5, 9, 9], 0],
-    }
-    where = {"grid": UNITS, "time": "t", "person": "id", "trips": 5}
-    found = geodp.flows.read_pings(pa.table(rows), place=("y", "x"), **where)
-    index = found.grid.decode(found.key)
+    at = [0, 0, 5, 5, 9, 9]
+    times = [f"2024-05-01T{hour:02d}:{minute:02d}" for hour in (8, 9, 10) for minute in (0, 20)]
+    x, y = UNITS.outlines.inner_points[at].T
+    rows = {"id": ["a"] * 6, "t": times, "y": y, "x": x, "place": list_codes(UNITS, at)}
+    where = {"grid": UNITS, "time": "t", "person": "id", "trips": 5, "place": ("y", "x")}
+    index = pairs_of(UNITS).decode(geodp.flows.read_pings(pa.table(rows), **where).key)
     assert {*zip(index[1].tolist(), index[3].tolist(), strict=True)} == {(0, 5), (5, 9)}
-    beyond = {**rows, "x": np.append(rows["x"][:5], 10.0)}
+    stays, also = (
+        geodp.flows.read_stays(pa.table(rows), **where | {"place": place})
+        for place in ("place", ("y", "x"))
+    )
+    assert np.array_equal(stays.key, also.key)
+    beyond = pa.table({**rows, "x": [*x[:5], 10.0]})
     for read in (geodp.flows.read_pings, geodp.flows.read_stays):
         with refuses(InputError, "flows-point-outside-units"):
-            read(pa.table(beyond), place=("y", "x"), **where)
-        assert read(pa.table(beyond), place=("y", "x"), outside="drop", **where).count.sum() > 0
-    rows["place"] = UNITS.names.format(0, np.stack([[0] * 6, [0, 0, 5, 5, 9, 9]]))
-    stays = geodp.flows.read_stays(pa.table(rows), place="place", **where)
-    also = geodp.flows.read_stays(pa.table(rows), place=("y", "x"), **where)
-    assert np.array_equal(stays.key, also.key)
+            read(beyond, **where)
+        assert read(beyond, outside="drop", **where).count.sum() > 0
 
 
-def test_lines_connect_points_within_units(release, tmp_path):
+def test_lines_connect_points_within_units(release):
     lines = release.to_geopandas()
     assert len(lines) == len(release.flows)
     assert {*lines.geom_type} == {"LineString"}
-    lines.to_file(tmp_path / "flows.gpkg")
-    lines.to_file(tmp_path / "flows.fgb")
     first = lines.iloc[0]
-    start = shapely.Point(first.geometry.coords[0])
     unit = UNITS.names.find([first["origin"]])[1, 0]
-    assert UNITS.outlines.shapes[unit].contains(start)
+    assert UNITS.outlines.shapes[unit].contains(shapely.Point(first.geometry.coords[0]))
     with refuses(UsageError, "rows-not-on-earth"):
-        table = geodp.CountTable.from_index(
-            geodp.Grid.regular((4, 4)).pairs(), np.zeros((4, 1), np.int64), [5]
-        )
+        table = geodp.CountTable.from_index(GRID.pairs(), np.zeros((4, 1), np.int64), [5])
         geodp.flows.publish(table, contribution=1, epsilon=1).to_geopandas()
 
 
@@ -372,8 +279,6 @@ def test_lines_across_180_degrees(edges):
 
 
 def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
-    from geodp.kinds.flows.reading.reader import find_land
-
     for shift in (0, -360):
         edges = [(west + shift, east + shift) for west, east in [*FIJI[:3], (180, 182), (182, 184)]]
         land = find_land(across(*edges), drops=True)
@@ -381,45 +286,25 @@ def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
         assert land.locate(x, np.full(7, -17))[1].tolist() == [0, 2, 3, 4, 3, 0, -1]
 
 
-def test_all_points_may_lie_beyond_all_units():
-    from geodp.kinds.flows.reading.reader import find_land
-
-    row, column = find_land(UNITS, drops=True).locate([10.0, 0.0], [50.0, 0.0])
-    assert row.tolist() == column.tolist() == [-1, -1]
-    rows = unit_trips(UNITS, 20)
-    rows["ox"] = np.full(20, 10.0)
-    left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
-    assert left.count.sum() == 0
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_the_page_draws_flows_between_units(release, language, tmp_path):
-    release.write(tmp_path / "out")
-    page = write_page(geodp.open(tmp_path / "out"), language, simulations=20)
-    assert "marker-end" in page
-    assert "data:image/png;base64," in page
-
-
-def test_a_page_of_many_units_has_those_with_the_most_trips(tmp_path):
+def test_a_page_of_many_units_has_those_with_the_most_trips():
     grid, _ = make_units(12, 12)
     # So much that all of the largest stand out from their intervals.
     made = geodp.flows.publish(unit_table(grid), contribution=1, epsilon=40)
-    made.write(tmp_path / "out")
-    page = write_page(geodp.open(tmp_path / "out"), simulations=20)
-    assert page.count("<summary") == 40
+    assert write_page(made, simulations=20).count("<summary") == 40
 
 
-def test_what_units_cannot_do_is_refused():
-    bare = grid_of_units({"unit": ["a", "b"]}, "no outlines")
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"grid": grid_of_units({"unit": ["a"]}, "no outlines")}, "flows-units-need-outlines"),
+        ({"grid": UNITS.with_attribute("sex", ["f", "m"])}, "flows-need-map"),
+        ({"other": "elsewhere"}, "other-no-unit"),
+    ],
+)
+def test_what_units_cannot_do_is_refused(given, code):
     rows = pa.table(unit_trips(UNITS, 10))
-    with refuses(UsageError, "flows-units-need-outlines"):
-        geodp.flows.read_trips(rows, grid=bare, **BY_CODE)
-    with refuses(UsageError, "flows-need-map"):
-        geodp.flows.read_trips(rows, grid=UNITS.with_attribute("sex", ["f", "m"]), **BY_CODE)
-    with refuses(UsageError, "other-no-unit"):
-        geodp.flows.read_trips(rows, grid=UNITS, other="elsewhere", **BY_CODE)
-    with refuses(UsageError, "flows-level-too-large"):
-        geodp.flows.publish(TABLE, contribution=1, epsilon=1, levels={16: "1/10"})
+    with refuses(UsageError, code):
+        geodp.flows.read_trips(rows, **{"grid": UNITS, **BY_CODE, **given})
 
 
 def test_the_fingerprint_knows_which_units_a_block_has():
@@ -428,7 +313,7 @@ def test_the_fingerprint_knows_which_units_a_block_has():
         return prepare_flows(table, Request(terms=Terms.of(epsilon=1, contribution=1))).identify()
 
     moved = UNITS.outlines.take(np.random.default_rng(0).permutation(42))
-    codes = UNITS.names.format(0, np.stack([np.zeros(42, np.int64), np.arange(42)]))
+    codes = list_codes(UNITS)
     shifted = Outlines.of(shapely.transform(UNITS.outlines.shapes, lambda at: at + 1), "EPSG:4326")
     same, others, beside = (
         grid_of_units({"unit": codes}, "made up", one) for one in (UNITS.outlines, moved, shifted)
@@ -447,16 +332,10 @@ def test_single_units_are_measured_where_they_are_few(number, trips, sides):
     assert StreamDesign.choose(grid, trips).sides == sides
 
 
-def test_units_of_several_levels(tmp_path):
-    towns = [f"t{at // 14}" for at in range(42)]
-    grid, codes = make_units(town=towns)
-    made = geodp.flows.publish(unit_table(grid), contribution=1, epsilon=1)
-    one = made.estimate("t0", "t2")
-    same = made.estimate([*codes[:2].reshape(-1)], [*codes[4:].reshape(-1)])
-    assert one == same
-    made.write(tmp_path / "out")
-    page = write_page(geodp.open(tmp_path / "out"), simulations=20)
-    assert page.count("<summary") == 40
+def test_units_of_several_levels(shared):
+    made = make(shared, "towns")
+    regions = [*CODES[:2].reshape(-1)], [*CODES[4:].reshape(-1)]
+    assert made.estimate("t0", "t2") == made.estimate(*regions)
 
 
 class TestCells:
@@ -466,33 +345,14 @@ class TestCells:
 
     @staticmethod
     def rows(number=3000, beyond=0.02):
-        draw = np.random.default_rng(0)
-        ends = [
-            (draw.uniform(139 - beyond, 139.2 + beyond, number),
-             draw.uniform(35 - beyond, 35.15 + beyond, number))
-            for _ in range(2)
-        ]  # fmt: skip
-        return pa.table(
-            {"id": [f"p{at % 400}" for at in range(number)]}
-            | {"ox": ends[0][0], "oy": ends[0][1], "dx": ends[1][0], "dy": ends[1][1]}
-        )
+        low, high = (35 - beyond, 139 - beyond), (35.15 + beyond, 139.2 + beyond)
+        ends = np.random.default_rng(0).uniform(low * 2, high * 2, (number, 4)).T
+        ends = dict(zip(("oy", "ox", "dy", "dx"), ends, strict=True))
+        return pa.table({"id": [f"p{at % 400}" for at in range(number)], **ends})
 
     @pytest.fixture(autouse=True)
     def _library(self):
         need_h3()
-
-    def test_flows_between_cells(self, tmp_path):
-        grid = grid_of_cells("h3:7", self.BOUNDS)
-        made = geodp.flows.publish(self.rows(), grid=grid, outside="drop", epsilon=50, **PLACES)
-        made.write(tmp_path / "out")
-        assert all(one.ok for one in verify(tmp_path / "out" / "public"))
-        again = geodp.open(tmp_path / "out")
-        assert len(again.to_geopandas()) == len(again.flows)
-        assert "data:image/png;base64," in write_page(again, simulations=20)
-        line = shapely.LineString([(139.1, 34), (139.1, 36)])
-        assert again.estimate_across(line).both.count > 0
-        with refuses(InputError, "flows-point-outside-cells"):
-            geodp.flows.read_trips(self.rows(), grid=grid, **PLACES)
 
     def test_cells_are_in_a_polygon_where_their_centre_is(self, tmp_path):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
@@ -500,79 +360,31 @@ class TestCells:
         outlines, column = of_zones.find_outlines(grid.hierarchy)
         x = outlines.inner_points[:, 0]
         west, east = shapely.box(138, 34, 139.1, 36), shapely.box(139.1, 34, 140, 36)
-        codes = [
-            grid.names.format(0, np.stack([0 * column[some], column[some]])).tolist()
-            for some in (x < 139.1, x > 139.1)
-        ]
+        codes = [list_codes(grid, column[some]) for some in (x < 139.1, x > 139.1)]
         one = made.estimate(*codes)
-        assert made.estimate(west, east) == one
         around = shapely.transform(west, lambda at: at + np.array([360, 0]))
-        assert made.estimate(around, east) == one
+        assert made.estimate(west, east) == made.estimate(around, east) == one
         line = shapely.LineString([(139.1, 34), (139.1, 36)])
         assert made.estimate_across(line).there == one
-        with refuses(UsageError, "flows-polygon-without-zone"):
-            made.estimate(shapely.box(0, 0, 1, 1), east)
-        with refuses(UsageError, "region-form"):
-            made.estimate(line, east)
+        for shape, code in (
+            (shapely.box(0, 0, 1, 1), "flows-polygon-without-zone"),
+            (line, "region-form"),
+        ):
+            with refuses(UsageError, code):
+                made.estimate(shape, east)
         made.write(tmp_path / "out")
         again = geodp.open(tmp_path / "out")
         assert again.estimate(west, east) == one
-        shapes = {"West": west, "East": east, "Nowhere": shapely.box(0, 0, 1, 1)}
+        circle = Circle(shapely.Point(139.05, 35.05).buffer(0.05), 5.0)
+        shapes = {"West": west, "East": east, "Nowhere": shapely.box(0, 0, 1, 1), "Near": circle}
         # A page leaves places out whose flows noise hides, such as most cells alone.
         page = write_page(again, places={**shapes, "Here": codes[0]}, simulations=20)
-        assert page.count("<summary") == 3
-        circle = Circle(shapely.Point(139.05, 35.05).buffer(0.05), 5.0)
-        page = write_page(again, places={"West": west, "Near": circle}, simulations=20)
-        assert "Near" in page
-        path = write(tmp_path / "areas.geojson", west, east, names=["west", "east"])
-        rows = json.loads(done("estimate", tmp_path / "out", "--polygons", path, "--json").stdout)[
-            "estimates"
-        ]
-        (found,) = [row for row in rows if (row["from"], row["to"]) == ("west", "east")]
-        assert found["value"] == one.count
-        done("report", tmp_path / "out", "--places", path, "--output", tmp_path / "a.html")
-
-    def test_places_outside_are_counted_in_another_zone(self, tmp_path):
-        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
-        every = geodp.flows.read_trips(self.rows(), grid=grid, other="elsewhere", **PLACES)
-        assert every.count.sum() == 400 * 4
-        made = geodp.flows.publish(self.rows(), grid=grid, other="elsewhere", epsilon=20, **PLACES)
-        rows = made.to_pandas()
-        assert "elsewhere" in {*rows["origin"]} & {*rows["destination"]}
-        lines = made.to_geopandas()
-        assert "elsewhere" not in {*lines["origin"], *lines["destination"]}
-        assert len(lines) < len(rows)
-        one = made.estimate("elsewhere", "elsewhere")
-        assert one.low <= one.count <= one.high
-        made.write(tmp_path / "out")
-        assert all(one.ok for one in verify(tmp_path / "out" / "public"))
-        card = json.loads((tmp_path / "out/public/flows/release.json").read_text())
-        assert "places outside were counted as the zone elsewhere" in json.dumps(card)
-        page = write_page(geodp.open(tmp_path / "out"), simulations=20)
-        assert "elsewhere" in page
-        assert not re.search('[" ]nan[" ]', page)
-        left, right = divide_zones(grid, shapely.LineString([(139.1, 34), (139.1, 36)]))
-        assert left.cells + right.cells == grid.size - 1
-
-    def test_a_zone_that_lies_nowhere_is_a_block_of_its_own(self):
-        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
-        zones = Zones.of(grid)
-        name = grid.names.format(0, np.stack([zones.row, zones.column]))
-        assert name[-1] == "elsewhere"
-        for side in (1, 2, 4):
-            assert np.diff(zones.blocks(side).first)[-1] == 1
-            law = zones.law(3.0, zones.blocks(side))
-            assert np.isfinite(law).all()
-            assert np.allclose(law[-1], law[-1, -1])
-        assert isinstance(zones.attraction(3.0), UnitLaw)
-
-    def test_a_plan_counts_the_block_of_all_other_places(self):
-        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
-        planned = geodp.flows.plan(grid, trips=4, epsilon=1, levels={2: "1/2"})
-        made = geodp.flows.publish(
-            self.rows(), grid=grid, other="elsewhere", epsilon=1, levels={2: "1/2"}, **PLACES
-        )
-        assert planned.pairs == {2: made.noisy[0].noisy.size}
+        assert page.count("<summary") == 4
+        boxes = {"west": west.bounds, "east": east.bounds}
+        path = write_regions(tmp_path, boxes)
+        said = done("estimate", tmp_path / "out", "--polygons", path, "--json").stdout
+        rows = {(row["from"], row["to"]): row for row in json.loads(said)["estimates"]}
+        assert rows["west", "east"]["value"] == one.count
 
     @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
     def test_the_order_does_not_depend_on_the_last_bit_of_coordinates(self, spec, monkeypatch):
@@ -607,41 +419,29 @@ class TestCells:
     @pytest.mark.parametrize(
         ("code", "rule"),
         [
-            ("foo", "code-no-cell"),
-            ("0", "code-no-cell"),
-            ("ffffffffffffffff", "code-no-cell"),
-            ("8.52e+17", "code-no-cell"),
+            *((one, "code-no-cell") for one in ("foo", "0", "ffffffffffffffff", "8.52e+17")),
             ("872f5aadbffffff", "code-finer-than-grid"),
             ("", "code-missing"),
         ],
     )
     def test_codes_that_are_no_cells_are_not_places_outside(self, reader, code, rule):
         grid = grid_of_cells("h3:6", self.BOUNDS, other="elsewhere")
-        there = grid.names.format(0, np.array([[0], [0]]))[0]
+        (there,) = list_codes(grid, [0])
         # A cell of New York, and the zone itself, lie outside.
         codes = [there, "862a1072fffffff", "elsewhere", there]
         rows = {"id": ["p"] * 4, "o": codes, "d": codes[::-1], "n": [1] * 4}
         rows["t"] = [f"2024-05-01T{hour:02d}:00" for hour in range(4)]
-
-        def read():
-            if reader == "counted":
-                return geodp.flows.read_trips(
-                    pa.table(rows), grid=grid, other="elsewhere", origin="o", destination="d",
-                    value="n", duplicates="sum",
-                )  # fmt: skip
-            if reader == "trips":
-                return geodp.flows.read_trips(
-                    pa.table(rows), grid=grid, other="elsewhere", **BY_CODE
-                )
-            return geodp.flows.read_stays(
-                pa.table(rows), grid=grid, other="elsewhere", place="o", time="t", person="id",
-                trips=4,
-            )  # fmt: skip
-
-        assert read().count.sum() == (3 if reader == "stays" else 4)
+        read, given = geodp.flows.read_trips, BY_CODE
+        if reader == "counted":
+            given = {"origin": "o", "destination": "d", "value": "n", "duplicates": "sum"}
+        elif reader == "stays":
+            read = geodp.flows.read_stays
+            given = {"place": "o", "time": "t", "person": "id", "trips": 4}
+        given = {"grid": grid, "other": "elsewhere", **given}
+        assert read(pa.table(rows), **given).count.sum() == (3 if reader == "stays" else 4)
         rows["o"] = [*codes[:3], code]
         with refuses(InputError, rule):
-            read()
+            read(pa.table(rows), **given)
 
     def test_stays_outside_are_in_one_zone(self):
         grid = grid_of_cells("h3:6", self.BOUNDS, other="elsewhere")
@@ -658,20 +458,6 @@ class TestCells:
             person="id", trips=4,
         )  # fmt: skip
         assert found.count.tolist() == [1]
-
-    def test_a_cell_is_no_zone_of_all_other_places(self):
-        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
-        for at in (0, 5):
-            cell = str(grid.names.format(0, np.array([[0], [at]]))[0])
-            with refuses(UsageError, "flows-other-is-place"):
-                geodp.flows.read_trips(self.rows(), grid=grid, other=cell, **PLACES)
-
-    def test_another_zone_needs_a_choice(self):
-        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
-        with refuses(UsageError, "flows-other-with-outside"):
-            geodp.flows.read_trips(
-                self.rows(), grid=grid, other="elsewhere", outside="drop", **PLACES
-            )
 
     def test_cells_across_180_degrees_go_on(self):
         centre = np.array([[-1.0, 0, 0]])

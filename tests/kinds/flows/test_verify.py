@@ -3,204 +3,257 @@
 import json
 import shutil
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-import geodp as package
-from geodp.io.folder.manifest import sha256, sums_text
+import geodp
+from geodp.errors import VerificationError
 from geodp.io.verify import index as of_index
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows import publish as publishing
 from geodp.kinds.flows.flows import depend_ends
-from geodp.release.simulated_cells import errors_of
 from geodp.table.counts import ReleasedTable
-from tests.command import geodp
+from tests.kinds.flows.forms import change_index, failed, list_sums, make
 from tests.kinds.flows.test_publish import publish, trips_on
-
-INDEX = "flows.json"
-
-
-def failed(public):
-    return {c.name: c.detail for c in verify(public, errors_of) if not c.ok}
+from tests.refusals import refuses
 
 
-def list_sums(public):
-    """Write the checksums again, as somebody who changes files would."""
-    files = [p for p in public.rglob("*") if p.is_file() and p != public / "SHA256SUMS"]
-    sums = {path.relative_to(public).as_posix(): sha256(path) for path in files}
-    (public / "SHA256SUMS").write_text(sums_text(sums), encoding="utf-8", newline="\n")
+@pytest.fixture
+def folder(name, shared, tmp_path):
+    """A copy of the public folder of a form."""
+    shared.copy(make(shared, name), tmp_path / "out")
+    return tmp_path / "out" / "public"
 
 
-def test_a_release_holds(public):
-    assert failed(public) == {}
-    done = geodp("verify", public.parent)
-    assert done.returncode == 0, done.stdout
-    assert "Origins and destinations have one total." in done.stdout
+def put(*path, value=None):
+    """Return what puts a value into an index."""
+
+    def change(card):
+        for one in path[:-1]:
+            card = card[one]
+        card[path[-1]] = value
+
+    return change
+
+
+def rename_source(card):
+    """Name another source of the prior wherever the index has it; the cards keep theirs."""
+    card["prior"]["source"] = "another"
+    (assumed,) = (one for one in card["guarantee"]["assumptions"] if one["kind"] == "prior")
+    assumed.update(source="another")
+
+
+LEVEL = ("guarantee", "levels", 0)
+LABELS = ("guarantee", "labels")
+FALSE = [
+    ("square", put("private", value=False), "tables"),
+    ("square", put("constraints", value=[]), "guarantee"),
+    ("square", put("guarantee", "epsilon", value="1/2"), "guarantee"),
+    ("square", put("guarantee", "contribution", value=2), "guarantee"),
+    ("square", put("guarantee", "unit", value="trip"), "guarantee"),
+    ("square", put("guarantee", "end_share", value="1/3"), "guarantee"),
+    ("square", put(*LEVEL, "share", value="1/3"), "guarantee"),
+    ("square", put(*LEVEL, "side", value=2), "guarantee"),
+    ("square", put(*LEVEL, "standard_error", value=1.0), "guarantee"),
+    ("square", put("guarantee", "in_words", value="NOT PRIVATE"), "guarantee"),
+    ("square", put("files", value=[]), "checksums"),
+    ("square", put("tables", 0, "name", value="trips"), "tables"),
+    ("square", put("tables", 1, "release_id", value="0" * 16), "tables"),
+    ("square", put("tables", 2, "card_sha256", value="0" * 64), "tables"),
+    ("square", put("decay", "length", value=99.0), "one release"),
+    ("square", put("decay", "length"), "one release"),
+    ("square", put("decay", "unit", value="km"), "guarantee"),
+    ("square", put("files", 0, "what", value="these are the exact trips"), "joint files"),
+    ("square", put("files", 0, "media_type", value="text/html"), "joint files"),
+    ("square", put("software", "version", value="9.9"), "tables"),
+    ("square", put("left_out", value=[{"name": "x", "why": "y"}]), "joint files"),
+    ("square", put("pairs", "sizes", 3, "high", value=10**6), "guarantee"),
+    ("square", put("pairs", "believed_from", value=1), "guarantee"),
+    ("square", put("pairs"), "guarantee"),
+    ("hours", put(*LABELS, "share", value="1/5"), "guarantee"),
+    ("hours", put(*LABELS, "side", value=4), "guarantee"),
+    ("hours", put(*LABELS, "pair_side", value=8), "guarantee"),
+    ("hours", put(*LABELS, "attributes", value=["day"]), "guarantee"),
+    ("hours", put(*LABELS), "guarantee"),
+    ("prior", put("prior", "weight", value=0.1), "one release"),
+    ("prior", put("prior", "weight", value=2.0), "guarantee"),
+    ("prior", put("prior", "ends", 1, "levels", 0, "reliability", value=0.2), "one release"),
+    ("prior", lambda card: card["prior"]["ends"].reverse(), "one release"),
+    ("prior", put("prior", "ends", value=[]), "guarantee"),
+    ("prior", put("prior", "version", value=1), "guarantee"),
+    ("prior", put("prior", "meaning", value="exact trips"), "guarantee"),
+    ("prior", put("prior", "source", value="another"), "guarantee"),
+    ("prior", lambda card: card.pop("prior"), "guarantee"),
+    ("prior", rename_source, "one release"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "check"), FALSE)
+def test_an_index_that_says_otherwise_is_found(folder, change, check):
+    change_index(folder, change)
+    assert check in failed(folder)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "check"),
+    ("name", "stated"),
     [
-        (("private",), False, "tables"),
-        (("constraints",), [], "guarantee"),
-        (("guarantee", "epsilon"), "1/2", "guarantee"),
-        (("guarantee", "contribution"), 2, "guarantee"),
-        (("guarantee", "unit"), "trip", "guarantee"),
-        (("guarantee", "end_share"), "1/3", "guarantee"),
-        (("guarantee", "levels", 0, "share"), "1/3", "guarantee"),
-        (("guarantee", "levels", 0, "side"), 2, "guarantee"),
-        (("guarantee", "levels", 0, "standard_error"), 1.0, "guarantee"),
-        (("guarantee", "in_words"), "NOT PRIVATE", "guarantee"),
-        (("files",), [], "checksums"),
-        (("tables", 0, "name"), "trips", "tables"),
-        (("tables", 1, "release_id"), "0" * 16, "tables"),
-        (("tables", 2, "card_sha256"), "0" * 64, "tables"),
+        ("hours", {"side": 3, "pair_side": 12}),
+        ("hours", {"side": 64, "pair_side": 256}),
+        ("hours", {"side": 1 << 40, "pair_side": 1 << 42}),
+        ("hours", {"share": "0"}),
+        ("hours", {"share": "1"}),
+        ("labels of units", {"side": 3}),
+        ("labels of units", {"side": 1 << 40}),
     ],
 )
-def test_an_index_that_says_otherwise_is_found(public, name, value, check):
-    card = json.loads((public / INDEX).read_text())
-    place = card
-    for part in name[:-1]:
-        place = place[part]
-    place[name[-1]] = value
-    (public / INDEX).write_text(json.dumps(card))
-    list_sums(public)
-    assert check in failed(public)
+def test_labels_that_no_release_measures_are_refused_at_opening(folder, stated):
+    change_index(folder, lambda card: card["guarantee"]["labels"].update(stated))
+    with refuses(VerificationError, "flows-stated-labels"):
+        geodp.open(folder.parent)
+    assert failed(folder)
 
 
-def test_damaged_files_are_found(public):
-    with (public / "pairs-4.parquet").open("ab") as file:
-        file.write(b"!")
-    assert "checksums" in failed(public)
-    (public / INDEX).write_text("{")
-    assert "card" in failed(public)
+def with_column(rows, name, values):
+    return rows.set_column(rows.column_names.index(name), name, pa.array(values))
 
 
-def test_a_file_too_many_is_found(public):
-    (public / "more.txt").write_text("7")
-    list_sums(public)
-    assert "checksums" in failed(public)
+def raise_first(rows):
+    """Another number in the first row of the last column."""
+    name = rows.column_names[-1]
+    first, *rest = rows[name].to_pylist()
+    value = f"{first}1" if isinstance(first, str) else first + 1 if isinstance(first, int) else None
+    return with_column(rows, name, [value, *rest])
+
+
+CHANGES = {
+    "number": raise_first,
+    "fewer": lambda rows: rows.slice(1),
+    "none": lambda rows: rows.slice(0, 0),
+    "order": lambda rows: rows.take([*range(len(rows) - 1, -1, -1)]),
+    "twice": lambda rows: pa.concat_tables([rows, rows.slice(0, 1)]),
+    "column": lambda rows: rows.append_column("secret", rows[rows.column_names[0]]),
+    "metadata": lambda rows: rows.replace_schema_metadata({"secret": "7"}),
+    "name": lambda rows: rows.rename_columns([*rows.column_names[:-1], "zone"]),
+    "blank": lambda rows: with_column(rows, rows.column_names[-1], pa.nulls(len(rows))),
+}
+FILES = [
+    ("square", "pairs-4.parquet"),
+    ("square", "pairs-8.parquet"),
+    ("prior", "prior.parquet"),
+    ("hours", "labels-origins.parquet"),
+    ("hours", "labels-destinations.parquet"),
+    ("hours", "labels-pairs.parquet"),
+    ("labels of units", "labels-origins.parquet"),
+    ("units", "blocks.parquet"),
+    ("units", "origins/origins.outlines.parquet"),
+    ("mask", "flows/flows.zones.parquet"),
+]
+"""Files beside the tables, by the form whose releases have them."""
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+def test_other_files_are_found(folder, file):
+    path, wrong = folder / file, {"joint files", "one release", "guarantee", "origins"}
+    rows, before = pq.read_table(path), path.read_bytes()
+    index = (folder / "flows.json").read_bytes()
+    for change in CHANGES.values():
+        pq.write_table(change(rows), path, compression="zstd")
+        change_index(folder)
+        assert failed(folder).keys() & wrong
+        (folder / "flows.json").write_bytes(index)
+    path.write_bytes(before[:-100])
+    change_index(folder)
+    assert failed(folder).keys() & wrong
+    path.unlink()
+    list_sums(folder)
+    assert failed(folder)
+
+
+@pytest.mark.parametrize("name", ["pairs-4.parquet", "pairs-8.parquet"])
+@pytest.mark.parametrize("damage", ["cut", "other columns", "many"])
+def test_a_release_with_damaged_pairs_is_not_opened(public, name, damage):
+    file = public / name
+    rows = pq.read_table(file)
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-100])
+    else:
+        pq.write_table(pa.concat_tables([rows, rows]) if damage == "many" else rows.slice(9), file)
+    with refuses(VerificationError, "release-not-read-back|rows-above-possible"):
+        geodp.open(public)
+
+
+@pytest.mark.parametrize("name", ["hours"])
+def test_labels_that_do_not_add_up_to_both_ends_are_found(folder):
+    path = folder / "flows" / "flows.parquet"
+    rows = pq.read_table(path)
+    first, *rest = rows["flows"].to_pylist()
+    pq.write_table(with_column(rows, "flows", [first + 1, *rest]), path, compression="zstd")
+    list_sums(folder)
+    assert failed(folder)
 
 
 def moved(release):
     """A release in which one trip begins elsewhere."""
     table = release.flows.table
     count = np.array(table.count)
-    count[0] += 1
-    count[-1] -= 1
+    count[[0, -1]] += [1, -1]
     key, count = table.key[count > 0], count[count > 0]
     return replace(release.flows, table=ReleasedTable(table.grid, key, count, table.event))
 
 
-def test_flows_that_do_not_add_up_to_their_ends_are_found(release, tmp_path):
-    release_moved = replace(release, flows=moved(release))
-    release_moved.write(tmp_path / "out")
-    found = failed(tmp_path / "out" / "public")
-    assert "constraints" in found
-    assert "one release" in found
-
-
-def test_tables_of_two_releases_are_found(release, tmp_path):
+def test_parts_of_two_releases_are_found(release, tmp_path):
+    """Flows that do not add up to their ends, other ends, and other pairs of the same plan."""
     other = publish(trips_on(seed=8))
-    replace(release, origins=other.origins).write(tmp_path / "out")
-    assert "one release" in failed(tmp_path / "out" / "public")
+    for number, (changed, wrong) in enumerate(
+        (
+            ({"flows": moved(release)}, {"constraints", "one release"}),
+            ({"origins": other.origins}, {"one release"}),
+            ({"noisy": release.noisy[::-1]}, {"joint files"}),
+        )
+    ):
+        replace(release, **changed).write(tmp_path / str(number))
+        assert wrong <= failed(tmp_path / str(number) / "public").keys()
 
 
-def change_index(public, change):
-    """Change the index, with the digests of the files and all checksums as they are now."""
-    card = json.loads((public / INDEX).read_text())
-    for file in card["files"]:
-        file["sha256"] = sha256(public / file["name"])
-    change(card)
-    (public / INDEX).write_text(json.dumps(card))
-    list_sums(public)
-
-
-def test_noisy_pairs_of_another_release_are_found(release, public, tmp_path):
+def test_noisy_pairs_of_another_release_are_found(public, tmp_path):
     """Of the same plan: the digest tells them from the right ones, and the errors that follow."""
     publish(trips_on(seed=8)).write(tmp_path / "other")
     for name in ("pairs-4.parquet", "pairs-8.parquet"):
         shutil.copy(tmp_path / "other" / "public" / name, public / name)
-    change_index(public, lambda card: None)
+    change_index(public)
     assert [*failed(public)] == ["guarantee", "one release"]
 
 
-@pytest.mark.parametrize(
-    ("change", "check"),
-    [
-        (lambda rows: with_noisy(rows, pc.add(rows["noisy"], 1000)), "one release"),
-        (lambda rows: with_noisy(rows, pc.cast(rows["noisy"], pa.float64())), "joint files"),
-        (lambda rows: with_noisy(rows, pc.if_else(True, None, rows["noisy"])), "joint files"),
-        (lambda rows: rows.append_column("secret", rows["noisy"]), "joint files"),
-        (lambda rows: rows.replace_schema_metadata({"secret": "7"}), "joint files"),
-    ],
-)
-def test_changed_noisy_pairs_are_found(public, change, check):
-    path = public / "pairs-4.parquet"
-    pq.write_table(change(pq.read_table(path)), path)
-    change_index(public, lambda card: None)
-    assert check in failed(public)
-
-
-def with_noisy(rows, noisy):
-    return rows.set_column(4, "noisy", noisy)
-
-
-@pytest.mark.parametrize(
-    ("change", "check"),
-    [
-        (lambda card: card["decay"].update(length=99.0), "one release"),
-        (lambda card: card["decay"].update(length=None), "one release"),
-        (lambda card: card["decay"].update(unit="km"), "guarantee"),
-        (lambda card: card["files"][0].update(what="these are the exact trips"), "joint files"),
-        (lambda card: card["files"][0].update(media_type="text/html"), "joint files"),
-        (lambda card: card["software"].update(version="9.9"), "tables"),
-        (lambda card: card.update(left_out=[{"name": "x", "why": "y"}]), "joint files"),
-    ],
-)
-def test_an_index_that_says_anything_else_is_found(public, change, check):
-    change_index(public, change)
-    assert check in failed(public)
-
-
-def test_other_noisy_pairs_are_found(release, tmp_path):
-    replace(release, noisy=release.noisy[::-1]).write(tmp_path / "out")
-    assert "joint files" in failed(tmp_path / "out" / "public")
-
-
-def test_an_opened_release_is_the_written_one(release, public):
-    opened = package.open(public.parent)
-    assert opened.index.guarantee == release.index.guarantee
-    assert opened.to_pandas().equals(release.to_pandas())
-    for one, other in zip(opened.noisy, release.noisy, strict=True):
-        assert np.array_equal(one.noisy, other.noisy)
-        assert one.variance == other.variance
-    assert Fraction(opened.index.guarantee.epsilon) == 1
-    regions = (0, 0, 8, 8), (4, 4, 16, 16)
-    both = [one.estimate(*regions, simulations=20) for one in (opened, release)]
-    assert both[0] == both[1]
+@pytest.mark.parametrize("name", ["prior"])
+def test_a_prior_of_another_release_is_found(name, folder, shared, tmp_path):
+    """With its digest stated: what every card states of the whole tells."""
+    other = publish(prior=trips_on(seed=9), prior_source="a census")
+    other.write(tmp_path / "other")
+    path = tmp_path / "other" / "public"
+    shutil.copy(path / "prior.parquet", folder / "prior.parquet")
+    stated = json.loads((path / "flows.json").read_text())["prior"]
+    change_index(folder, put("prior", value=stated))
+    assert failed(folder).keys() == {"guarantee", "one release"}
 
 
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory):
     """The public folder of a release whose maps of ends state their own share alone."""
-    folder = tmp_path_factory.mktemp("earlier") / "out"
+    out = tmp_path_factory.mktemp("earlier") / "out"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(publishing, "depend_ends", lambda plan: depend_ends(plan).own)
-        publish().write(folder)
-    return folder / "public"
+        publish().write(out)
+    return out / "public"
 
 
 def test_a_release_that_was_made_before_holds_and_what_to_count_is_told(earlier, public):
-    told = {c.name: c.detail for c in verify(earlier, errors_of)}["guarantee"]
+    told = {one.name: one.detail for one in verify(earlier)}["guarantee"]
     assert failed(earlier) == failed(public) == {}
     assert "count epsilon = 1 for origins, epsilon = 1 for destinations" in told
-    assert "count" not in {c.name: c.detail for c in verify(public)}["guarantee"]
+    assert "count" not in {one.name: one.detail for one in verify(public)}["guarantee"]
 
 
 def test_a_later_version_states_all_that_its_tables_depend_on(earlier, monkeypatch):
@@ -209,7 +262,7 @@ def test_a_later_version_states_all_that_its_tables_depend_on(earlier, monkeypat
 
 
 def test_the_card_of_a_map_of_ends_states_the_whole_budget(public):
-    whole = json.loads((public / INDEX).read_text())["guarantee"]
+    whole = json.loads((public / "flows.json").read_text())["guarantee"]
     for name in ("origins", "destinations"):
         stated = json.loads((public / name / "release.json").read_text())["guarantee"]
         assert (stated["spends"], stated["share"]) == (whole["spends"], whole["end_share"])

@@ -5,24 +5,29 @@ import pytest
 
 import geodp
 from geodp.grid.grid import Grid
-from geodp.kinds.flows.zones import LEAST_LAW, Zones, average_blocks
+from geodp.kinds.flows.zones import LEAST_LAW, Zones, average_blocks, count_zone_blocks, zones_of
+from tests.kinds.flows.forms import FORMS
 
 GRIDS = [
     Grid.regular((7, 5)),
     Grid.regular((8, 8)),
     Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333")),
 ]
+MASKED = [zones_of(FORMS[name].trips(3).grid) for name in ("mask", "odd mask", "narrow mask")]
 
 
-@pytest.mark.parametrize("grid", GRIDS, ids=["odd", "square", "mesh"])
+@pytest.mark.parametrize("grid", [*GRIDS, *MASKED], ids=lambda grid: str(grid.shape))
 @pytest.mark.parametrize("side", [1, 2, 4, 16])
 def test_blocks_are_runs_of_zones_of_one_square(grid, side):
     zones = Zones.of(grid)
     blocks = zones.blocks(side)
-    assert blocks.first[-1] == zones.number == grid.shape[0] * grid.shape[1]
+    assert blocks.first[-1] == zones.number == grid.size
+    assert grid.contains(np.stack([zones.row, zones.column])).all()
+    assert np.array_equal(zones.find(zones.key), np.arange(zones.number))
     assert np.array_equal(blocks.row[blocks.of_zone], zones.row // side)
     assert np.array_equal(blocks.column[blocks.of_zone], zones.column // side)
     assert len({*zip(blocks.row.tolist(), blocks.column.tolist(), strict=True)}) == blocks.number
+    assert count_zone_blocks(grid, side) == blocks.number
     assert blocks.sums(np.ones(zones.number, np.int64)).sum() == zones.number
 
 

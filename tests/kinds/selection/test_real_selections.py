@@ -7,11 +7,9 @@ import pytest
 
 import geodp
 from geodp import select
-from geodp.errors import BudgetError
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
-from tests.keys import keep, secret
-from tests.ledgers import small_ledger
+from tests.keys import secret
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 WINDOW = (138.0, 35.0, 141.2, 37.1333333333)
@@ -68,22 +66,6 @@ def test_empty_cells_come_where_the_card_expects_them(kanto):
         chosen = table.grid.encode(np.array(places).T)
         empty += sum(key not in keys for key in chosen.tolist())
     assert empty > 0
-
-
-def test_areas_are_charged_replayed_and_refused_over_the_cap(kanto, tmp_path):
-    ledger, key = small_ledger(tmp_path), NoiseKey.from_file(keep(tmp_path / "key"))
-    terms = {"contribution": 1, "ledger": ledger, "dataset": "census", "key": key}
-    found = select.top_cells(kanto, 3, level="jis:basic", epsilon="1/2", **terms)
-    again = select.top_cells(kanto, 3, level="jis:basic", epsilon="1/2", **terms)
-    assert again.chosen == found.chosen
-    assert again.charge.replay
-    assert all(len(one["code"]) == 8 for one in found.chosen)
-    with pytest.raises(BudgetError):
-        select.top_cells(kanto, 3, level="jis:primary", epsilon="2/3", **terms)
-    (primary,) = select.top_cells(kanto, 1, level="jis:primary", epsilon="1/2", **terms).chosen
-    assert primary == {"code": "5339"}  # Tokyo
-    found.write(tmp_path / "out")
-    assert all(check.ok for check in verify(tmp_path / "out"))
 
 
 def test_areas_of_a_european_tile(tmp_path):

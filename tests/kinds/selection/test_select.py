@@ -10,12 +10,10 @@ import pytest
 
 import geodp
 from geodp import select
-from geodp.errors import BudgetError, OutputError, UsageError
+from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
-from geodp.io.folder import staged_release
 from geodp.io.folder.stopping import begin, hold_stops, request_stop
 from geodp.io.verify import verify_release
-from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.kinds.selection.card import SelectionCard
 from geodp.kinds.selection.mechanisms.permute_and_flip import PermuteAndFlip
@@ -139,29 +137,6 @@ def test_large_counts_decide_by_one_person():
     assert select.top_cells(table, 1, **SURE).chosen == ({"code": "4_4"},)
 
 
-def test_a_domain_of_2_to_the_62():
-    wide = geodp.Grid.regular((1 << 31, 1 << 31))
-    table = geodp.CountTable.from_index(wide, [[5, 1 << 30], [7, 3]], [10**6, 10**5])
-    found = select.top_cells(table, 2, epsilon=1, contribution=1)
-    assert found.chosen == ({"code": "5_7"}, {"code": "1073741824_3"})
-    assert found.card().false_hot_spots.count == pytest.approx(2 * 62 * np.log(2))
-    with refuses(UsageError, "grid-too-large"):
-        wide.with_attribute("sex", ["f", "m"])
-
-
-def test_charged_before_the_draw_replayed_free_and_refused_over_the_cap(ledger, key):
-    terms = {"epsilon": "1/2", "contribution": 1, "ledger": ledger, "dataset": "census"}
-    one, two = (select.top_cells(TABLE, 3, key=key, **terms) for _ in range(2))
-    assert two.charge.replay
-    assert one.card() == two.card()
-    assert one.card().budget.loss.epsilon == "1/2"
-    (entry,) = ledger.charges("census")
-    assert entry.mechanism == "select-top:permute-and-flip"
-    assert not ask(Quantile(F(1, 2), "row"), key=key, **terms).charge.replay
-    with pytest.raises(BudgetError):
-        select.top_cells(TABLE, 4, key=key, **terms)
-
-
 def test_a_selection_of_the_same_sample_is_refused_before_the_charge(tmp_path, key, monkeypatch):
     ledger = Ledger.create(tmp_path / "samples.ledger")
     ledger.add_dataset("census", ApproximateDP(F(4), F(1, 1000)))
@@ -188,16 +163,6 @@ def test_a_selection_of_the_same_sample_is_refused_before_the_charge(tmp_path, k
     assert found.charge.spent.epsilon > F(1, 2) + F(13, 10)
     with refuses(UsageError, "records-need-ledger"):
         select.top_cells(TABLE, 1, records="all", **SURE)
-
-
-def test_a_draw_that_fails_is_not_charged(ledger, monkeypatch):
-    def broken(*_):
-        raise RuntimeError
-
-    monkeypatch.setattr(PermuteAndFlip, "draw", broken)
-    with pytest.raises(RuntimeError):
-        select.top_cells(TABLE, 1, epsilon="1/2", contribution=1, ledger=ledger, dataset="census")
-    assert ledger.charges("census") == ()
 
 
 def test_everything_that_is_asked_is_part_of_the_identity():
@@ -266,12 +231,6 @@ def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypa
     begin()
     assert all(check.ok for check in verify(tmp_path / "out"))
     assert len(ledger.charges("census")) == 1
-
-
-def test_other_readers_say_that_it_is_a_selection(tmp_path):
-    select.top_cells(TABLE, 1, epsilon=1, contribution=1).write(tmp_path / "out")
-    with refuses(UsageError, "kind-has-no-table"):
-        read_release_table(tmp_path / "out")
 
 
 ANSWERS = {
@@ -395,24 +354,6 @@ def test_an_answer_that_is_no_candidate_is_caught(tmp_path, name, changed):
     change(tmp_path / "out", **changed)
     bad = {check.name for check in verify(tmp_path / "out") if not check.ok}
     assert {"answers"} < bad <= {"answers", "checksums", "release id", "guarantee"}
-
-
-def test_a_folder_is_complete_or_not_there(tmp_path, monkeypatch):
-    found = select.top_cells(TABLE, 2, epsilon=1, contribution=1)
-    found.write(tmp_path / "out")
-    with refuses(UsageError, "output-exists"):
-        found.write(tmp_path / "out")
-    found.write(tmp_path / "out", overwrite=True)
-    before = (tmp_path / "out" / "public" / "release.json").read_bytes()
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(staged_release, "write_restricted", full)
-    with refuses(OutputError, "release-unwritten: disk"):
-        found.write(tmp_path / "out", overwrite=True)
-    assert (tmp_path / "out" / "public" / "release.json").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import geodp
 from geodp import CodeError, InputError, UsageError
 from geodp.kinds.flows.reading.labels import TAKEN_NAMES, Clock, TripLabels, label_times
 from geodp.privacy.key import NoiseKey
+from tests.kinds.flows.forms import make
 from tests.refusals import refuses
 
 KEY = NoiseKey(bytes(range(32)))
@@ -106,53 +107,27 @@ def test_labels_are_read_from_columns():
         read(by="mode", labels={"mode": ("walk", "bus")})
 
 
-def test_counted_rows_have_labels():
-    table = read(rows_of(n=[3, 4, 5]), by="mode", labels=MODES, value="n", duplicates="sum")
-    assert labels_of(table) == [["car"]] * 9 + [["walk"]] * 3
-
-
-def test_codes_and_coordinates_have_labels():
-    mesh = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
-    lat, lon = np.full(3, 35.01), np.full(3, 139.01)
-    rows = pa.table({"lat": lat, "lon": lon, "to": ["52394000"] * 3, "mode": ["car"] * 3})
-    places = {"origin": ("lat", "lon"), "destination": "to"}
-    table = geodp.flows.read_trips(rows, grid=mesh, **places, by="mode", labels=MODES)
-    assert labels_of(table) == [["car"]] * 3
-
-
-@pytest.mark.parametrize("trips", [1, 2])
-def test_what_is_kept_of_a_person_depends_on_its_own_labelled_trips_alone(trips):
-    draw = np.random.default_rng(0)
-    number = 60
-    names = draw.integers(0, 9, number).astype(str)
-    columns = {name: draw.integers(0, 2, number) for name in ("oy", "ox", "dy", "dx")}
-    modes = draw.choice(["walk", "car"], number)
-    rows = pa.table({"id": names, **columns, "mode": modes})
-    given = {"person": "id", "trips": trips, "by": "mode", "labels": MODES, "key": KEY}
-    whole = read(rows, **given)
-    parts = [read(rows.filter(pa.array(names == one)), **given) for one in {*names}]
-    dense = sum(one.to_dense() for one in parts)
-    assert np.array_equal(whole.to_dense(), dense)
-    shuffled = read(rows.take(draw.permutation(number)), **given)
-    assert np.array_equal(whole.to_dense(), shuffled.to_dense())
-    assert whole.bound.value == trips
-
-
-@pytest.mark.parametrize("unit", [{}, {"unit": None}, {"unit": "person"}], ids=str)
-def test_a_person_has_hours_without_naming_the_unit(unit):
+@pytest.mark.parametrize(
+    ("more", "bound"),
+    [
+        ({}, (2, "person")),
+        ({"unit": None}, (2, "person")),
+        ({"unit": "person"}, (2, "person")),
+        # The first two trips are on two local days, the last one on a third.
+        ({"unit": "person-day", "trips": 1}, (1, "person-day")),
+    ],
+    ids=str,
+)
+def test_a_person_or_a_day_of_one_has_hours(more, bound):
     rows = rows_of().set_column(0, "id", [["a", "a", "b"]])
     given = {"person": "id", "trips": 2, "time": "t", "time_zone": "Asia/Tokyo", "key": KEY}
-    table = read(rows, **given, by=("hour", "daytype"), **unit)
+    table = read(rows, **given | {"by": ("hour", "daytype"), **more})
     assert labels_of(table) == [["0", "weekend"], ["7", "weekday"], ["7", "weekend"]]
-    assert (table.bound.value, table.bound.unit) == (2, "person")
+    assert (table.bound.value, table.bound.unit) == bound
 
 
-def test_a_person_in_a_day_has_hours():
-    given = {"person": "id", "trips": 1, "unit": "person-day", "time": "t"}
-    rows = rows_of().set_column(0, "id", [["a"] * 3])
-    table = read(rows, **given, time_zone="Asia/Tokyo", by="hour")
-    # The first two trips are on two local days, the last one on a third.
-    assert labels_of(table) == [["0"], ["7"], ["7"]]
+BOUNDED = {"person": "id", "trips": 2, "per_pair": 1}
+AM_PM = {"by": "hour", "labels": {"hour": ("am", "pm")}, "time": "t"}
 
 
 @pytest.mark.parametrize(
@@ -164,14 +139,8 @@ def test_a_person_in_a_day_has_hours():
         ({"by": ""}, "flows-by-empty"),
         ({"by": "hour, ", "time": "t"}, "flows-by-empty"),
         ({"by": "mode", "labels": MODES, "time": "t"}, "flows-time-unused"),
-        (
-            {"by": "hour", "labels": {"hour": ("am", "pm")}, "time": "t"},
-            "flows-timed-labels",
-        ),
-        (
-            {"by": "mode", "labels": MODES, "person": "id", "trips": 2, "per_pair": 1},
-            "flows-per-pair-with-labels",
-        ),
+        (AM_PM, "flows-timed-labels"),
+        ({"by": "mode", "labels": MODES, **BOUNDED}, "flows-per-pair-with-labels"),
         ({"by": {"mode": "oy"}, "labels": MODES}, "flows-places-same"),
     ],
 )
@@ -237,10 +206,8 @@ def test_names_of_columns_and_parameters_are_refused_before_the_charge(name):
         geodp.flows.publish(table, epsilon=1, contribution=1)
 
 
-def test_all_parameters_of_estimates_and_columns_are_taken():
-    pairs = geodp.Grid.regular((4, 4)).pairs().with_attribute("mode", ("walk", "car"))
-    table = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.full(1, 900))
-    made = geodp.flows.publish(table, epsilon=1, contribution=1)
+def test_all_parameters_of_estimates_and_columns_are_taken(shared):
+    made = make(shared, "labels of mask")
     parameters = {*inspect.signature(geodp.flows.Flows.estimate).parameters}
     columns = {*made.to_pandas().columns, *made.flows.to_pandas().columns}
     assert (parameters - {"labels"}) | (columns - {"mode"}) <= TAKEN_NAMES

@@ -11,9 +11,11 @@ import geodp
 from geodp.errors import InputError, UsageError
 from tests.command import geodp as command
 from tests.kinds.flows.units import make_units
+from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.25, "35.1666666667"))
 ENDS = {"origin": "geometry", "destination": "to"}
+BY_CODE = {"origin": "o", "destination": "d"}
 PERSONS = {"person": "id", "trips": 4}
 
 
@@ -139,10 +141,9 @@ def lines():
 def test_what_is_no_point_is_refused_with_its_row(shape):
     frame = make_frame(number=4)
     frame.loc[2, "geometry"] = shape
-    with pytest.raises(InputError) as refused:
+    with refuses(InputError, "flows-geometry-not-a-point|geometry-missing") as refused:
         read(frame, **ENDS)
     assert refused.value.row == 3
-    assert refused.value.code in ("flows-geometry-not-a-point", "geometry-missing")
 
 
 def test_lines_are_refused_with_what_to_give():
@@ -154,50 +155,42 @@ def test_lines_are_refused_with_what_to_give():
 
 
 def test_points_without_a_crs_are_asked_for_it():
-    frame = make_frame()
-    frame = frame.set_crs(None, allow_override=True)
-    with pytest.raises(UsageError) as refused:
+    frame = make_frame().set_crs(None, allow_override=True)
+    with refuses(UsageError, "geometries-without-crs"):
         read(frame, **ENDS)
-    assert refused.value.code == "geometries-without-crs"
     assert same(read(frame, **ENDS, crs="EPSG:4326"), read_numbers(frame))
 
 
-def test_a_grid_that_lies_nowhere_has_no_points():
-    with pytest.raises(UsageError) as refused:
-        geodp.flows.read_trips(make_frame(), grid=geodp.Grid.regular((4, 4)), **ENDS)
-    assert refused.value.code == "grid-without-crs"
+CODES = pandas.DataFrame({"o": ["52396000"], "d": ["52396000"], "n": [1]})
+POINT = Point(139.05, 35.05)
+NO_TEXT = "column-not-utf8: Geometries are no codes"
 
 
-def test_a_crs_is_of_no_use_for_codes():
-    rows = pandas.DataFrame({"o": ["52396000"], "d": ["52396000"]})
-    with pytest.raises(UsageError) as refused:
-        read(rows, origin="o", destination="d", crs="EPSG:4326")
-    assert refused.value.code == "flows-crs-unused"
+def both(shape):
+    """A row with one place at both ends."""
+    return pandas.DataFrame({"o": [shape], "d": [shape]})
 
 
-def test_geometries_in_text_or_bytes_are_no_codes(tmp_path):
-    point = Point(139.05, 35.05)
-    for text in (point.wkt, f"SRID=4326;{point.wkt}"):
-        rows = pandas.DataFrame({"o": [text], "d": [text]})
-        path = tmp_path / "trips.csv"
-        rows.to_csv(path, index=False)
-        for source in (rows, path):
-            with pytest.raises(InputError) as refused:
-                read(source, origin="o", destination="d")
-            assert refused.value.code == "code-is-wkt"
-            assert "139.05" not in str(refused.value)
-    units = make_units()[0]
-    with pytest.raises(InputError) as refused:
-        geodp.flows.read_trips(rows, grid=units, origin="o", destination="d")
-    assert refused.value.code == "code-is-wkt"
-    rows = pandas.DataFrame({"o": [shapely.to_wkb(point)], "d": [shapely.to_wkb(point)]})
-    with pytest.raises(InputError, match="Geometries are no codes"):
-        read(rows, origin="o", destination="d")
-
-
-def test_counted_rows_have_no_points():
-    with pytest.raises(InputError, match="Geometries are no codes"):
-        read(make_frame().assign(n=1), **ENDS, value="n")
+@pytest.mark.parametrize(
+    ("rows", "given", "code"),
+    [
+        (make_frame(), {**ENDS, "grid": geodp.Grid.regular((4, 4))}, "grid-without-crs"),
+        (CODES, {**BY_CODE, "crs": "EPSG:4326"}, "flows-crs-unused"),
+        (both(POINT.wkt), BY_CODE, "code-is-wkt"),
+        (both(f"SRID=4326;{POINT.wkt}"), BY_CODE, "code-is-wkt"),
+        (both(POINT.wkt), {**BY_CODE, "grid": make_units()[0]}, "code-is-wkt"),
+        (both(shapely.to_wkb(POINT)), BY_CODE, NO_TEXT),
+        (
+            make_frame().assign(n=1),
+            {**ENDS, "value": "n"},
+            NO_TEXT,
+        ),
+    ],
+)
+def test_what_is_no_place_is_refused(rows, given, code):
+    with refuses((UsageError, InputError), code) as refused:
+        geodp.flows.read_trips(rows, **{"grid": GRID, **given})
+    assert "139.05" not in str(refused.value)
 
 
 class Query:

@@ -1,6 +1,7 @@
-"""Labels of trips that are made of pings and stays: each from one record of the person alone."""
+"""Labels of trips of pings and stays: hours of the departure, and others of one record each."""
 
 from collections import Counter, defaultdict
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -9,18 +10,29 @@ import pytest
 import geodp
 from geodp import InputError, UsageError
 from geodp.grid.axes import Attribute
-from geodp.kinds.flows.reading.stays import Pings, Stays
 from geodp.kinds.flows.zones import pairs_of, place_in_space
 from tests.kinds.flows.reading import test_pings, test_stays
 from tests.kinds.flows.reading.test_labels import labels_of
+from tests.kinds.flows.reading.test_own_records import LABELS, labelled
 from tests.kinds.flows.slow_stays import departures_of_records, trips_of_stays
 from tests.kinds.flows.units import make_units, middles
 from tests.refusals import refuses
 
-MODES, GOALS = ("walk", "car", "train"), ("work", "home")
-BY = {"by": ("mode", "goal"), "labels": {"mode": MODES, "goal": GOALS}}
+EPOCH = datetime(1970, 1, 1)
+MODES, GOALS = LABELS.values()
+BY = {"by": ("mode", "goal"), "labels": LABELS}
 MODE = {"by": "mode", "labels": {"mode": MODES}}
 HOURS = {"by": ("hour", "mode", "daytype"), "labels": {"mode": MODES}}
+TIMES = {"by": ("hour", "daytype")}
+PLACES = (
+    ("a", "2024-05-04T07:40", 0),
+    ("a", "2024-05-04T07:50", 0),
+    ("a", "2024-05-04T08:05", 0),
+    # Too short for a stay.
+    ("a", "2024-05-04T08:50", 0.5),
+    ("a", "2024-05-04T09:10", 1),
+    ("a", "2024-05-04T09:30", 1),
+)
 
 
 def with_modes(rows, *modes, name="mode"):
@@ -28,21 +40,83 @@ def with_modes(rows, *modes, name="mode"):
 
 
 def read_stays(rows, *modes, **given):
-    table = with_modes(test_stays.stays(*rows), *modes)
-    return labels_of(test_stays.read(table, **{**MODE, **given}))
+    table = test_stays.stays(*rows)
+    table = with_modes(table, *modes) if modes else table
+    return labels_of(test_stays.read(table, **{**(MODE if modes else TIMES), **given}))
 
 
 def read_pings(rows, *modes, **given):
-    table = with_modes(test_pings.clock(*rows), *modes)
-    return labels_of(test_pings.read(table, **{**MODE, **given}))
+    table = test_pings.clock(*rows)
+    table = with_modes(table, *modes) if modes else table
+    return labels_of(test_pings.read(table, **{**(MODE if modes else TIMES), **given}))
 
 
-def labelled(rows, seed=0):
-    """Rows with labels of both attributes, with missing ones where no trip may have them."""
-    draw = np.random.default_rng(seed)
-    for name, labels in (("mode", MODES), ("goal", GOALS)):
-        rows = rows.append_column(name, pa.array(draw.choice(labels, rows.num_rows).tolist()))
-    return rows
+@pytest.mark.parametrize(
+    ("rows", "given", "expected"),
+    [
+        # 1 May 2024 is a Wednesday.
+        (test_stays.DAY, {"end": "u"}, ["17 weekday", "8 weekday", "8 weekday"]),
+        # Without an end stays have no duration.
+        (test_stays.DAY, {}, ["0 weekday", "18 weekday", "9 weekday"]),
+        # Stays that meet end with the last of them.
+        (
+            (
+                ("a", "04T00", "04T08", 0, 0),
+                ("a", "04T05", "04T06", 0, 0),
+                ("a", "04T08", "04T11", 0, 0),
+                ("a", "04T14", "04T15", 1, 1),
+            ),
+            {"end": "u"},
+            ["11 weekend"],
+        ),
+        # Nobody departs after having arrived.
+        (
+            (("a", "01T00", "01T22", 0, 0), ("a", "01T05", "01T06", 1, 1)),
+            {"end": "u"},
+            ["5 weekday"],
+        ),
+        # Of a person in a day the departure is in the day.
+        (
+            (("a", "01T20", "02T08", 0, 0), ("a", "02T09", "02T10", 1, 1)),
+            {"unit": "person-day", "end": "u"},
+            ["8 weekday"],
+        ),
+        # A stay that goes on into the next day, while another one begins.
+        (
+            (("a", "01T20", "02T08", 0, 0), ("a", "01T23", "01T23", 1, 1)),
+            {"unit": "person-day", "end": "u"},
+            ["23 weekday"],
+        ),
+    ],
+)
+def test_a_trip_has_the_hour_in_which_the_stay_at_its_origin_ends(rows, given, expected):
+    assert [" ".join(one) for one in read_stays(rows, **given)] == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        ("Asia/Tokyo", [["10", "weekend"]]),
+        # Clocks go forward at 01:00 UTC.
+        ("Europe/Berlin", [["3", "weekend"]]),
+        ("America/Los_Angeles", [["18", "weekend"]]),
+    ],
+)
+def test_hours_are_local_with_summer_time(zone, expected):
+    times = ["2024-03-31T00:30Z", "2024-03-31T01:00Z", "2024-03-31T01:30Z", "2024-03-31T02:00Z"]
+    rows = [("a", one, place) for one, place in zip(times, (0, 0, 1, 1), strict=True)]
+    assert read_pings(rows, time_zone=zone) == expected
+    stays = pa.table({"id": ["a"] * 2, "t": times[::2], "u": times[1::2], "y": [0, 1], "x": [0, 0]})
+    assert labels_of(test_stays.read(stays, **TIMES, end="u", time_zone=zone)) == expected
+    with refuses(UsageError, "flows-time-zone"):
+        read_pings(rows)
+
+
+def test_a_trip_of_pings_has_the_labels_of_the_last_ping_of_its_origin():
+    modes = (None, "", "train", "car", "walk", None)
+    assert read_pings(PLACES) == [["8", "weekend"]]
+    assert read_pings(PLACES, *modes) == [["train"]]
+    assert read_pings(PLACES, *modes, **HOURS) == [["8", "train", "weekend"]]
 
 
 def test_a_trip_has_the_label_of_the_stay_at_which_it_arrives():
@@ -50,11 +124,7 @@ def test_a_trip_has_the_label_of_the_stay_at_which_it_arrives():
     assert found == [["car"], ["walk"], ["walk"]]
     # The hours are those of the departure all the same, and the order of attributes is kept.
     found = read_stays(test_stays.DAY, None, "walk", "car", "train", end="u", **HOURS)
-    assert found == [
-        ["17", "car", "weekday"],
-        ["8", "train", "weekday"],
-        ["8", "walk", "weekday"],
-    ]
+    assert found == [["17", "car", "weekday"], ["8", "train", "weekday"], ["8", "walk", "weekday"]]
 
 
 def test_a_stay_of_several_rows_has_the_label_of_the_one_with_which_it_begins():
@@ -81,21 +151,6 @@ def test_copies_that_differ_in_labels_have_the_first_one_of_the_list(order):
     assert labels_of(test_pings.read(table, **MODE)) == [["car"]]
 
 
-def test_a_trip_of_pings_has_the_label_of_the_ping_from_which_it_has_its_hour():
-    rows = (
-        ("a", "2024-05-04T07:40", 0),
-        ("a", "2024-05-04T07:50", 0),
-        ("a", "2024-05-04T08:05", 0),
-        # Too short for a stay.
-        ("a", "2024-05-04T08:50", 0.5),
-        ("a", "2024-05-04T09:10", 1),
-        ("a", "2024-05-04T09:30", 1),
-    )
-    modes = (None, "", "train", "car", "walk", None)
-    assert read_pings(rows, *modes) == [["train"]]
-    assert read_pings(rows, *modes, **HOURS) == [["8", "train", "weekend"]]
-
-
 def test_pings_that_are_left_out_by_their_accuracy_give_no_labels():
     rows = test_pings.clock(*test_pings.hourly("a", "2024-05-01", 8, 9))
     extra = test_pings.clock(("a", "2024-05-01T08:20", 0))
@@ -106,9 +161,8 @@ def test_pings_that_are_left_out_by_their_accuracy_give_no_labels():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_labels_of_stays_are_those_of_the_twin(seed):
+def test_trips_and_labels_of_stays_are_those_of_the_twin(seed):
     rows = labelled(test_stays.made(seed, 600), seed)
-    grid = pairs_of(test_stays.GRID, [Attribute("mode", MODES), Attribute("goal", GOALS)])
     own, wanted = defaultdict(list), Counter()
     for name, begin, end, y, x, mode, goal in zip(*rows.to_pydict().values(), strict=True):
         labels = MODES.index(mode), GOALS.index(goal)
@@ -116,120 +170,38 @@ def test_labels_of_stays_are_those_of_the_twin(seed):
     for stays in own.values():
         for start, end, *labels in trips_of_stays(stays, 10**9):
             wanted[(*start, *end, *labels)] += 1
-    found = test_stays.read(rows, end="u", **BY)
-    assert found.grid == grid
-    assert test_stays.trips_of(found) == wanted
+    assert test_stays.trips_of(test_stays.read(rows, end="u", **BY)) == wanted
     assert len({key[4:] for key in wanted}) == 6
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_labels_of_pings_are_those_of_the_twin(seed):
+@pytest.mark.parametrize("seed", range(6))
+def test_trips_hours_and_labels_of_pings_are_those_of_the_twin(seed):
     rows, wanted = labelled(test_pings.made(seed), seed), Counter()
-    grid = test_pings.MESH
-    pairs = pairs_of(grid, [Attribute("mode", MODES), Attribute("goal", GOALS)])
+    grid, hours = test_pings.MESH, tuple(map(str, range(24)))
+    pairs = pairs_of(grid, [Attribute("hour", hours), *(Attribute(*one) for one in LABELS.items())])
     lat, lon = rows["lat"].to_numpy(), rows["lon"].to_numpy()
     zone = grid.encode(np.stack(grid.places[0].locate(lon, lat)))
-    position = [*zip(*place_in_space(lon, lat), strict=True)]
-    time, names = rows["t"].cast(pa.int64()).to_pylist(), rows["id"].to_pylist()
-    labels = [
-        (MODES.index(mode), GOALS.index(goal))
-        for mode, goal in zip(rows["mode"].to_pylist(), rows["goal"].to_pylist(), strict=True)
-    ]
-    for name in set(names):
-        own = [i for i, one in enumerate(names) if one == name]
-        records = [(time[i], position[i], int(zone[i]), *labels[i]) for i in own]
-        for one in departures_of_records(records, 20_000, 27_778, 600, 7200):
-            ends = [grid.decode(np.array([at], np.uint64)) for at in one[:2]]
-            index = np.concatenate([*ends, np.array(one[3:])[:, None]])
-            wanted[int(pairs.encode(index)[0])] += 1
-    found = test_pings.read(rows, **BY)
+    position, records = [*zip(*place_in_space(lon, lat), strict=True)], defaultdict(list)
+    for at, (name, time, *_, mode, goal) in enumerate(zip(*rows.to_pydict().values(), strict=True)):
+        second, labels = int((time - EPOCH).total_seconds()), (MODES.index(mode), GOALS.index(goal))
+        records[name].append((second, position[at], int(zone[at]), *labels))
+    for own in records.values():
+        for start, end, left, *labels in departures_of_records(own, 20_000, 27_778, 600, 7200):
+            ends = [grid.decode(np.array([one], np.uint64))[:, 0] for one in (start, end)]
+            index = np.concatenate([*ends, [left // 3600 % 24, *labels]])
+            wanted[int(pairs.encode(index[:, None])[0])] += 1
+    found = test_pings.read(rows, by=("hour", "mode", "goal"), labels=LABELS)
     assert found.grid == pairs
     assert test_pings.pairs_of(found) == wanted
     assert wanted.total() > 20
 
 
-def cases():
-    return (
-        (test_pings, labelled(test_pings.made(8)), {}),
-        (test_stays, labelled(test_stays.made(5, 2000)), {"end": "u"}),
-    )
-
-
-@pytest.mark.parametrize("unit", ["person", "person-day"])
-def test_labels_of_a_person_depend_on_its_own_records_alone(unit, tmp_path):
-    """What is kept of all is what is kept of each alone, with labels, in any order of rows."""
-    given = {"trips": 2, "unit": unit, "by": ("mode", "hour", "goal"), "labels": BY["labels"]}
-    for module, rows, more in cases():
-        count = module.pairs_of if module is test_pings else module.trips_of
-        alone = Counter()
-        for name in set(rows["id"].to_pylist()):
-            own = rows.filter(pa.compute.equal(rows["id"], name))
-            alone += count(module.read(own, **given, **more))
-        assert count(module.read(rows, **given, **more)) == alone
-        mixed = rows.take(np.random.default_rng(1).permutation(rows.num_rows))
-        kind = Pings if module is test_pings else Stays
-        grid = module.MESH if module is test_pings else module.GRID
-        spilled = {"memory": "1MiB", "scratch": tmp_path, "key": module.KEY}
-        reader = kind(grid=grid, **module.WHERE, **given, **more, **spilled)
-        assert count(reader.read(mixed)) == alone
-        assert alone.total() > 15
-
-
-def test_labels_of_other_days_do_not_matter():
-    """What is kept of all days of a person is what is kept of what is said of each."""
-    rows, alone = labelled(test_stays.made(3)), Counter()
-    given = {"end": "u", "unit": "person-day", **BY}
-    for day in range(1_714_500_000 // 86_400, 1_715_200_000 // 86_400):
-        alone += test_stays.trips_of(test_stays.read(test_stays.restrict(rows, day), **given))
-    assert test_stays.trips_of(test_stays.read(rows, **given)) == alone
-    assert alone.total() > 50
-
-
-def test_labels_of_other_persons_change_no_trip_of_a_person():
-    """The choice of trips and their labels are the same, whatever labels others have."""
-    for module, rows, more in cases():
-        count = module.pairs_of if module is test_pings else module.trips_of
-        (most,) = Counter(rows["id"].to_pylist()).most_common(1)
-        first = pa.compute.equal(rows["id"], most[0]).to_numpy()
-        draw = np.random.default_rng(4)
-        own = np.where(first, rows["mode"].to_numpy(), draw.choice(MODES, rows.num_rows))
-        changed = rows.set_column(rows.column_names.index("mode"), "mode", pa.array(own.tolist()))
-        found = []
-        for table in (rows, changed):
-            others = table.filter(pa.array(~first))
-            whole, rest = (module.read(one, trips=3, **BY, **more) for one in (table, others))
-            apart = count(whole)
-            apart.subtract(count(rest))
-            found.append(+apart)
-        assert found[0] == found[1]
-        assert found[0].total() > 1
-
-
-def test_whole_flows_are_those_without_labels():
-    for module, rows, more in cases():
-        plain, table = module.read(rows, **more), module.read(rows, **BY, **more)
-        index = table.grid.decode(table.key)[:4]
-        whole = geodp.CountTable.from_index(plain.grid, index, table.count)
-        assert np.array_equal(whole.key, plain.key)
-        assert np.array_equal(whole.count, plain.count)
-
-
-def test_the_readers_release_what_they_read():
-    (_, rows, more) = cases()[1]
-    release = geodp.flows.publish(test_stays.read(rows, trips=5, **BY, **more), epsilon=50)
-    frame = release.to_pandas()
-    assert {*frame["mode"]} == {*MODES}
-    assert {*frame["goal"]} == {*GOALS}
-    assert frame["count"].sum() == release.origins.table.count.sum()
-
-
 @pytest.mark.parametrize("wrong", [None, "", "zeppelin"])
 def test_a_trip_without_a_label_is_refused_with_its_row(wrong, tmp_path):
     rows = with_modes(test_stays.stays(*test_stays.DAY), None, "walk", wrong, "car")
-    with refuses(InputError, "flows-record-label") as refused:
+    with refuses(InputError, "flows-record-label: Column mode: ") as refused:
         test_stays.read(rows, end="u", **MODE)
     assert refused.value.row == 3
-    assert "Column mode: " in str(refused.value)
     assert "zeppelin" not in str(refused.value)
     # In the second of two files, of which rows are selected; a row of a file counts its header.
     first = with_modes(test_stays.stays(("b", "01T00", "01T08", 0, 0)), None)
@@ -240,9 +212,7 @@ def test_a_trip_without_a_label_is_refused_with_its_row(wrong, tmp_path):
         test_stays.read(paths, end="u", where={"x": "0"}, **MODE)
     assert str(refused.value.file).endswith("two.csv")
     assert refused.value.row == 4
-
-
-def test_the_first_of_several_rows_is_named_whatever_their_order():
+    # The first of several rows is named, whatever their order.
     for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
         rows = with_modes(test_stays.stays(*test_stays.DAY), None, None, "", "car").take(order)
         with refuses(InputError, "flows-record-label") as refused:
@@ -263,7 +233,7 @@ def test_records_that_give_no_trip_are_not_asked():
     assert refused.value.row == 2
 
 
-def test_columns_of_hours_are_labels_of_records():
+def test_columns_of_hours_and_numbers_are_labels_of_records():
     rows = with_modes(test_stays.stays(*test_stays.DAY), "x", "07:00", "8", "9", name="h")
     found = labels_of(test_stays.read(rows, by={"hour": "h", "daytype": ""}, end="u"))
     assert found == [["7", "weekday"], ["8", "weekday"], ["9", "weekday"]]
@@ -276,46 +246,54 @@ def test_columns_of_hours_are_labels_of_records():
 
 def test_records_between_units_have_labels():
     grid, codes = make_units()
-    at = middles(grid)
-    clock = ("08:00", "08:20", "09:00", "09:20")
-    rows = {"id": ["a"] * 4, "t": [f"2024-05-01T{one}" for one in clock]}
-    rows |= {"y": at[[0, 0, 5, 5], 1], "x": at[[0, 0, 5, 5], 0]}
+    at = middles(grid)[[0, 0, 5, 5]]
+    times = [f"2024-05-01T{one}" for one in ("08:00", "08:20", "09:00", "09:20")]
+    rows = {"id": ["a"] * 4, "t": times, "y": at[:, 1], "x": at[:, 0]}
     rows["mode"] = [None, "car", None, None]
-    where = {"grid": grid, "place": ("y", "x"), "time": "t", "person": "id", "trips": 5, **MODE}
-    assert labels_of(geodp.flows.read_pings(pa.table(rows), **where)) == [["car"]]
-    stays = {"id": ["a"] * 2, "t": rows["t"][::2], "code": codes[0, :2], "mode": [None, "train"]}
-    table = geodp.flows.read_stays(pa.table(stays), **where | {"place": "code"})
-    assert labels_of(table) == [["train"]]
+    where = {"grid": grid, "place": ("y", "x"), "time": "t", "person": "id", "trips": 5}
+    where |= {"by": ("hour", "mode"), "labels": {"mode": MODES}}
+    assert labels_of(geodp.flows.read_pings(pa.table(rows), **where)) == [["8", "car"]]
+    stays = {"id": ["a"] * 2, "t": ["2024-05-01T05:00", times[2]], "u": times[1::2]}
+    stays |= {"code": codes[0, :2], "mode": [None, "train"]}
+    table = geodp.flows.read_stays(pa.table(stays), **where | {"place": "code"}, end="u")
+    assert labels_of(table) == [["8", "train"]]
 
 
-def test_the_card_says_which_record_labels_are_of():
-    facts = " ".join(test_pings.read(labelled(test_pings.made(1)), **BY).reading.public_facts)
-    assert "that the labels of mode and goal are those of the last ping of the stay at" in facts
-    assert "every trip that was made has all of its labels, from a public list" in facts
-    rows = labelled(test_stays.stays(*test_stays.DAY))
-    facts = " ".join(test_stays.read(rows, end="u", **MODE).reading.public_facts)
-    assert "the row with which the stay at the destination of the trip begins" in facts
+def test_the_card_says_which_records_and_times_labels_are_of():
+    origin, stays = "the stay at the origin of the trip", test_stays.stays(*test_stays.DAY)
+    rows, pings = labelled(stays), labelled(test_pings.made(1))
+    for table, said in (
+        (test_pings.read(pings, **TIMES), f"day types are those of the last ping of {origin}"),
+        (test_pings.read(pings, **TIMES), "no public holidays"),
+        (test_stays.read(rows, by="hour", end="u"), f"that hours are those of the end of {origin}"),
+        (test_stays.read(rows, by="hour"), f"hours are those of {origin}, which has no duration"),
+        (test_pings.read(pings, **BY), "labels of mode and goal are those of the last ping of"),
+        (test_pings.read(pings, **BY), "every trip that was made has all of its labels, from a"),
+        (test_stays.read(rows, end="u", **MODE), "the row with which the stay at the destination"),
+    ):
+        assert said in " ".join(table.reading.public_facts)
     assert "labels" not in " ".join(test_stays.read(rows).reading.public_facts)
 
 
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({"by": "mode"}, "flows-labels-missing"),
+        ({"by": "mode", "labels": {}}, "flows-labels-missing"),
         ({"by": (), "labels": {"mode": MODES}}, "flows-labels-unused"),
         ({"by": {"mode": "id"}}, "flows-columns-same"),
         ({"by": {"mode": "t"}}, "flows-columns-same"),
         ({"per_pair": 1}, "flows-per-pair-with-labels"),
         ({"by": ("mode", "mode")}, "flows-by-twice"),
         ({"by": "origin", "labels": {"origin": MODES}}, "flows-attribute-taken"),
+        ({"by": "hour", "labels": {}, "per_pair": 1}, "flows-per-pair-with-labels"),
+        ({"by": "hour", "labels": {}, "time_zone": "Mars/Olympus"}, "flows-time-zone-unknown"),
     ],
 )
 def test_labels_that_do_not_go_together_are_refused(given, code):
-    given = {**MODE, **({"labels": {}} if given == {"by": "mode"} else {}), **given}
     with refuses(UsageError, code):
-        test_pings.read(labelled(test_pings.made(1)), **given)
+        test_pings.read(labelled(test_pings.made(1)), **{**MODE, **given})
     with refuses(UsageError, code):
-        test_stays.read(labelled(test_stays.stays(*test_stays.DAY)), **given)
+        test_stays.read(labelled(test_stays.stays(*test_stays.DAY)), **{**MODE, **given})
 
 
 def test_a_column_that_is_missing_or_holds_no_labels_is_refused():
@@ -325,3 +303,20 @@ def test_a_column_that_is_missing_or_holds_no_labels_is_refused():
     dates = rows.append_column("mode", rows["t"].cast(pa.timestamp("s")))
     with refuses(InputError, "column-kind"):
         test_stays.read(dates, **MODE)
+
+
+def test_times_without_an_hour_are_refused():
+    dates = [("a", f"2024-05-0{day}", 0) for day in (1, 2)]
+    with refuses(InputError, "flows-hour-needs-clock") as refused:
+        read_pings(dates)
+    assert refused.value.row == 1
+    assert read_pings(dates, by="daytype") == []
+    midnight = pa.array(np.array(["2024-05-01", "2024-05-02"], "datetime64[s]"))
+    rows = {"id": ["a"] * 2, "t": midnight, "y": [0, 1], "x": [0, 0]}
+    with refuses(InputError, "flows-hour-midnight"):
+        test_stays.read(pa.table(rows), by="hour")
+    # The end alone may be a date.
+    clock = pa.array(np.array(["2024-05-01T07", "2024-05-02T07"], "datetime64[s]"))
+    ends = {**rows, "t": clock, "u": pa.array(["2024-05-02", "2024-05-03"])}
+    with refuses(InputError, "flows-hour-needs-clock"):
+        test_stays.read(pa.table(ends), by="hour", end="u")

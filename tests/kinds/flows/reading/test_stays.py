@@ -10,7 +10,6 @@ import geodp
 from geodp import InputError, UsageError
 from geodp.io.read.rows.persons import Persons
 from geodp.kinds.flows.reading import stays as module
-from geodp.kinds.flows.reading.stays import Stays
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
@@ -71,37 +70,44 @@ def test_stays_before_1970_begin_in_the_same_second_in_every_type(unit):
     assert trips_of(read(stored, end="u", gap="1s")) == Counter({(0, 0, 1, 1): 1})
 
 
-def test_copies_and_stays_that_meet_are_one():
-    more = (("a", "01T04", "01T08", 0, 0), ("a", "01T08", "01T08", 0, 0), DAY[1])
-    assert trips_of(read(stays(*DAY, *more), end="u")) == trips_of(read(stays(*DAY), end="u"))
-    again = ("a", "02T11", "02T12", 1, 0)
-    assert trips_of(read(stays(*DAY, again), end="u"))[1, 0, 1, 0] == 1
+OF_DAY = {(0, 0, 1, 1): 1, (1, 1, 0, 0): 1, (0, 0, 1, 0): 1}
+MEETING = (("a", "01T04", "01T08", 0, 0), ("a", "01T08", "01T08", 0, 0), DAY[1])
+LATE = (("a", "01T20", "01T23", 0, 0), ("a", "02T01", "02T03", 1, 1))
+THREE_DAYS = (("a", "01T20", "03T08", 0, 0), ("a", "03T09", "03T10", 1, 1))
+OVER = (("a", "01T00", "01T10", 0, 0), ("a", "01T05", "01T06", 1, 1))
+LONG = (("a", "01T08", "10T20", 0, 0), ("a", "03T09", "08T10", 1, 1))
+TWICE = tuple(("a", f"0{day}T00", "", *at) for day in (1, 2) for at in ((0, 0), (1, 1)))
+END, DAILY = {"end": "u"}, {"end": "u", "unit": "person-day"}
 
 
-def test_stays_that_overlap_are_in_the_order_of_their_begin():
-    rows = stays(("a", "01T00", "01T10", 0, 0), ("a", "01T05", "01T06", 1, 1))
-    assert trips_of(read(rows, end="u")) == {(0, 0, 1, 1): 1}
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_stays_that_overlap_make_no_trips_on_days_on_which_neither_begins(swapped):
-    one, other = ((0, 0), (1, 1))[:: -1 if swapped else 1]
-    rows = stays(("a", "01T08", "10T20", *one), ("a", "03T09", "08T10", *other))
-    wanted = {(*one, *other): 1}
-    assert trips_of(read(rows, end="u")) == wanted
-    assert trips_of(read(rows, end="u", unit="person-day")) == wanted
-
-
-def test_stays_of_one_begin_make_no_trip():
-    rows = stays(*(("a", f"0{day}T00", None, *at) for day in (1, 2) for at in ((0, 0), (1, 1))))
-    # Which was first of a day is not known; from the last one of the first day one leads on.
-    assert trips_of(read(rows)) == {(1, 1, 0, 0): 1}
-
-
-def test_no_trip_extends_over_a_gap():
-    assert trips_of(read(stays(*DAY), end="u", gap="1h")).total() == 3
-    assert trips_of(read(stays(*DAY), end="u", gap=3599)).total() == 0
-    assert "more than 2 h after it" in read(stays(*DAY), end="u", gap="2h").reading.public_facts[2]
+@pytest.mark.parametrize(
+    ("rows", "given", "expected"),
+    [
+        # Copies and stays that meet are one.
+        ((*DAY, *MEETING), END, OF_DAY),
+        ((*DAY, ("a", "02T11", "02T12", 1, 0)), END, {**OF_DAY, (1, 0, 1, 0): 1}),
+        # Stays that overlap are in the order of their begin, also on days on which none begins.
+        (OVER, END, {(0, 0, 1, 1): 1}),
+        (LONG, END, {(0, 0, 1, 1): 1}),
+        (LONG, DAILY, {(0, 0, 1, 1): 1}),
+        (LONG[::-1], DAILY, {(0, 0, 1, 1): 1}),
+        # Which was first of a day is not known; from the last one of the first day one leads on.
+        (TWICE, {}, {(1, 1, 0, 0): 1}),
+        # No trip extends over a gap.
+        (DAY, {**END, "gap": "1h"}, OF_DAY),
+        (DAY, {**END, "gap": 3599}, {}),
+        # A stay over midnight is in each day; without an end it is where it begins.
+        (DAY, DAILY, OF_DAY),
+        (DAY, {"unit": "person-day"}, {(0, 0, 1, 1): 1, (1, 1, 0, 0): 1}),
+        # A trip over midnight is of no day.
+        (LATE, END, {(0, 0, 1, 1): 1}),
+        (LATE, DAILY, {}),
+        # Three days at one place, in the last of which somebody leaves.
+        (THREE_DAYS, {**DAILY, "trips": 1}, {(0, 0, 1, 1): 1}),
+    ],
+)
+def test_trips_lead_from_stay_to_stay(rows, given, expected):
+    assert trips_of(read(stays(*rows), **given)) == expected
 
 
 def test_what_stays_lose_is_told_to_the_operator_alone():
@@ -120,20 +126,6 @@ def test_what_stays_lose_is_told_to_the_operator_alone():
     assert daily["stays"] == 7
 
 
-def test_a_stay_over_midnight_is_in_each_day():
-    days = {"unit": "person-day", "end": "u"}
-    assert trips_of(read(stays(*DAY), **days)) == trips_of(read(stays(*DAY), end="u"))
-    # Without an end it is where it begins: the trip of the next morning has no origin.
-    assert trips_of(read(stays(*DAY), unit="person-day")).total() == 2
-    # A trip over midnight is of no day.
-    late = stays(("a", "01T20", "01T23", 0, 0), ("a", "02T01", "02T03", 1, 1))
-    assert trips_of(read(late, end="u")).total() == 1
-    assert trips_of(read(late, **days)).total() == 0
-    # Three days at one place, in the last of which somebody leaves.
-    long = stays(("a", "01T20", "03T08", 0, 0), ("a", "03T09", "03T10", 1, 1))
-    assert trips_of(read(long, **days, trips=1)) == {(0, 0, 1, 1): 1}
-
-
 def made(seed, rows=300):
     draw = np.random.default_rng(seed)
     begin = draw.integers(1_714_500_000, 1_714_900_000, rows)
@@ -146,57 +138,24 @@ def made(seed, rows=300):
 
 def restrict(rows, day):
     """Return what a table says of one day, with the stays that reach beyond it cut off."""
-    begins = rows["t"].cast(pa.int64()).to_numpy()
-    ends = rows["u"].cast(pa.int64()).to_numpy()
-    inside = (begins < 86_400 * (day + 1)) & (ends >= 86_400 * day)
-    begins = np.maximum(begins, 86_400 * day)[inside]
-    ends = np.minimum(ends, 86_400 * (day + 1) - 1)[inside]
+    begins, ends = (rows[name].cast(pa.int64()).to_numpy() for name in "tu")
+    first, last = 86_400 * day, 86_400 * (day + 1) - 1
+    inside = (begins <= last) & (ends >= first)
     rows = rows.filter(pa.array(inside))
-    for column, times in ((1, begins), (2, ends)):
-        rows = rows.set_column(
-            column, rows.column_names[column], pa.array(times).cast(pa.timestamp("s"))
-        )
+    for name, times in (("t", np.maximum(begins, first)), ("u", np.minimum(ends, last))):
+        cut_off = pa.array(times[inside]).cast(pa.timestamp("s"))
+        rows = rows.set_column(rows.column_names.index(name), name, cut_off)
     return rows
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_other_days_of_a_person_do_not_matter(seed):
-    """What is kept of all days is what is kept of what is said of each."""
-    rows, alone = made(seed), Counter()
-    days = range(1_714_500_000 // 86_400, 1_715_200_000 // 86_400)
-    for day in days:
-        alone += trips_of(read(restrict(rows, day), end="u", unit="person-day"))
-    assert trips_of(read(rows, end="u", unit="person-day")) == alone
-    assert alone.total() > 50
-
-
-@pytest.mark.parametrize("unit", ["person", "person-week"])
-def test_other_persons_the_order_and_the_memory_do_not_matter(unit, tmp_path):
-    rows, alone = made(5, 3000), Counter()
-    for name in set(rows["id"].to_pylist()):
-        own = rows.filter(pa.compute.equal(rows["id"], name))
-        alone += trips_of(read(own, end="u", trips=3, unit=unit))
-    assert trips_of(read(rows, end="u", trips=3, unit=unit)) == alone
-    mixed = rows.take(np.random.default_rng(1).permutation(rows.num_rows))
-    reader = Stays(
-        **{"grid": GRID, **WHERE, "end": "u", "trips": 3, "unit": unit, "key": KEY},
-        memory="1MiB",
-        scratch=tmp_path,
-    )
-    assert trips_of(reader.read(mixed)) == alone
 
 
 def test_the_card_says_what_is_refused_of_stays():
     reversed_, long = "no stay that was read ends before it begins", "more than 366 of the periods"
-    for given, said in (
-        ({}, set()),
-        ({"end": "u"}, {reversed_}),
-        ({"end": "u", "unit": "person-day"}, {reversed_, long}),
-    ):
+    for given, said in (({}, set()), (END, {reversed_}), (DAILY, {reversed_, long})):
         facts = " ".join(read(stays(*DAY), **given).reading.public_facts)
         assert {one for one in (reversed_, long) if one in facts} == said
         assert "the times of all rows say how they differ from UTC, or none does" in facts
         assert "the rows of each person fit into memory" in facts
+    assert "more than 2 h after it" in read(stays(*DAY), **END, gap="2h").reading.public_facts[2]
 
 
 def test_rows_of_one_person_that_do_not_fit_are_refused():
@@ -227,17 +186,17 @@ def test_slices_are_whole_and_no_larger_than_allowed(number):
 
 def test_places_are_codes_coordinates_or_cells():
     y, x = np.array([35.01, 35.05, 35.01]), np.array([139.01, 139.11, 139.01])
-    lattice = MESH.places[0]
-    index = np.stack(lattice.locate(x, y))
+    codes = MESH.places[0].format(*MESH.places[0].locate(x, y))
     rows = stays(*DAY[:3]).drop_columns(["y", "x"])
-    rows = rows.append_column("code", pa.array(lattice.format(*index)))
-    rows = rows.append_column("lat", pa.array(y)).append_column("lon", pa.array(x))
+    for name, column in (("code", codes), ("lat", y), ("lon", x)):
+        rows = rows.append_column(name, pa.array(column))
     by_code = trips_of(read(rows, MESH, place="code"))
     assert by_code.total() == 2
-    assert trips_of(read(rows, MESH, place=("lat", "lon"))) == by_code
-    assert trips_of(read(rows, MESH, place=("lat", "lon"), crs="EPSG:6668")) == by_code
-    said = read(rows, MESH, place=("lat", "lon")).reading.public.list_sentences()
-    assert "Places: y in column lat, x in column lon." in said
+    for more in ({}, {"crs": "EPSG:6668"}):
+        table = read(rows, MESH, place=("lat", "lon"), **more)
+        assert trips_of(table) == by_code
+        said = table.reading.public.list_sentences()
+        assert said[1].startswith("Places: y in column lat, x in column lon")
     with refuses(InputError, "point-not-longitude-latitude"):
         read(rows, MESH, place=("lon", "lat"))
     unknown = rows.set_column(3, "code", pa.array(["53390000"] * 3))

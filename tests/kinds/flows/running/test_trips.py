@@ -62,19 +62,15 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
 def test_it_is_the_choice_of_the_library(office):
     folder, _ = office
     file = keep(folder / "key")
-    done = choose(office, "--key-file", file, "--share", "1/5", "--json")
+    days = ("--unit", "person-day", "--time", "day", "--where", "day=2024-05-01")
+    call = ("trips.csv", *READ, *ASKED, "--key-file", file, "--share", "1/5", *days, "--json")
+    done = geodp("flows", "choose-trips", *call, "--output", "out", cwd=folder)
     said = json.loads(done.stdout)
     choice = package.flows.choose_trips(
-        folder / "trips.csv",
-        grid=package.Grid.regular((8, 8)),
-        origin=("oy", "ox"),
-        destination=("dy", "dx"),
-        person="id",
-        largest=20,
-        share="1/5",
-        epsilon="1/2",
-        key=NoiseKey.from_file(file),
-    )
+        folder / "trips.csv", grid=package.Grid.regular((8, 8)), origin=("oy", "ox"),
+        destination=("dy", "dx"), person="id", largest=20, share="1/5", epsilon="1/2",
+        unit="person-day", time="day", where={"day": "2024-05-01"}, key=NoiseKey.from_file(file),
+    )  # fmt: skip
     assert said["trips"] == choice.trips
     assert said["chosen"] == [dict(one) for one in choice.selected.chosen]
     card = json.loads((folder / "out" / "public" / "release.json").read_text())
@@ -83,6 +79,8 @@ def test_it_is_the_choice_of_the_library(office):
     for document in (card, expected):
         del document["budget"], document["release_id"]
     assert card == expected
+    run = json.loads((folder / "out" / "restricted" / "run.json").read_text())
+    assert (run["units"], card["guarantee"]["unit"]) == (400, "person-day")
 
 
 def test_an_interrupted_choice_is_completed_without_another_charge(office, monkeypatch):
@@ -101,20 +99,6 @@ def test_an_interrupted_choice_is_completed_without_another_charge(office, monke
     assert done.stdout.startswith("Use --trips ")
     assert losses(office) == ["1/2"]
     assert geodp("verify", office[0] / "out").returncode == 0
-
-
-def test_days_of_persons_and_rows_are_chosen(office):
-    folder, _ = office
-    done = geodp(
-        *("flows", "choose-trips", "trips.csv", *READ, *ASKED, "--unit", "person-day"),
-        *("--time", "day", "--where", "day=2024-05-01", "--output", "days"),
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr
-    run = json.loads((folder / "days" / "restricted" / "run.json").read_text())
-    assert run["units"] == 400
-    card = json.loads((folder / "days" / "public" / "release.json").read_text())
-    assert card["guarantee"]["unit"] == "person-day"
 
 
 @pytest.mark.parametrize(
@@ -137,11 +121,3 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_charged(office, more, sai
     assert said in done.stderr
     assert losses(office) == []
     assert not (folder / "out").exists()
-
-
-def test_without_a_budget_it_is_asked_for(office):
-    folder, _ = office
-    call = ("trips.csv", *READ, *ASKED[:2], "--output", "out")
-    done = geodp("flows", "choose-trips", *call, cwd=folder)
-    assert done.returncode == 2
-    assert "Add --epsilon" in done.stderr
