@@ -186,9 +186,9 @@ class HouseholdRecords(PointOptions, WeightedReader):
         households = reader._of_persons if self.size is None else reader._of_rows
         for key, size, number in households(self.open(paths), survey, share):
             runs.add(sized.joint.join(key, np.minimum(size, self.max_size) - 1), number)
-        facts = (ONE_PLACE_FACT,) if self.size is None else ()
-        if self.weights is not None:
-            facts = self.weights.facts
+        facts = () if self.weights is None else self.weights.facts
+        if self.size is None:
+            facts = (ONE_PLACE_FACT,)
         # A household is counted once, or as often as the largest weight says.
         bound = ContributionBound(self.max_weight, "geodp", unit="household") if self.ids else None
         reading = survey.reading(facts)

@@ -82,11 +82,11 @@ class PointRows:
             self._collect_persons(share),
         )
         named = () if reader.person is None else (reader.person,)
-        for within, key, names, inside in self.place(tables, survey, named, facts):
+        for within, key, more, inside in self.place(tables, survey, named, facts):
             if persons is None:
                 runs.add(key)
             else:
-                persons.add(within, key, *names, inside)
+                persons.add(within, key, more[0], inside)
         bound, read = None, survey.reading()
         if persons is not None:
             bound = ContributionBound(reader.cells * reader.per_cell, "geodp")
