@@ -151,7 +151,7 @@ OUTSIDE = {
     "confusable_homoglyphs": ("", "privacy/samples"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
-        "io kinds/amounts/records kinds/flows/files "
+        "io kinds/amounts/records kinds/households/records kinds/flows/files "
         "kinds/flows/reading local/files kinds/series/formats",
         "tools/audit",
     ),
