@@ -18,6 +18,7 @@ from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError, printable
 from geodp.options.option import Option
 from geodp.options.shared import JSON
+from geodp.registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
@@ -49,7 +50,6 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     from geodp.io.folder.kinds import TABLE, find_kind
     from geodp.io.read.layout.inspect import KnownRoles
     from geodp.io.read.layout.inspect import inspect as run
-    from geodp.io.read.layout.propose import option_by
     from geodp.io.read.rows.forms.locations import (
         fetch_urls,
         find_release,
@@ -81,8 +81,9 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         # Row numbers that were detected become part of the proposed command.
         options |= rows
         proposed = _propose(path, {**options, **named}, description)
+        answers = _list_answers(file, description, options)
     if as_json:
-        description |= proposed
+        description |= proposed | {"answers": answers}
         click.echo(json.dumps(description, ensure_ascii=False, indent=1))
         return
     click.echo(translate_message(f"format: {description['format']}"))
@@ -90,8 +91,34 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         click.echo(f"raster: {_line(description['raster'])}")
     if rows:
         click.echo(translate_message(ROWS).format(**rows))
+    # Trips have no one place at which they could be counted.
+    ends = any(table["ends"] for table in description.get("tables", ()))
     for table in description.get("tables", ()):
         _print_table(table)
+    for one in answers:
+        _print_answer(one)
+    if answers and (ends or not proposed["command"]):
+        return
+    if answers:
+        click.echo()
+        click.echo(translate_message(OF_COUNTS))
+    _print_proposal(proposed)
+
+
+def _print_answer(one: dict[str, Any]) -> None:
+    """Print a question, what is left to do, and the command."""
+    click.echo()
+    click.echo(translate_message(one["question"]))
+    for ask in one["asks"]:
+        click.echo(translate_message(f"still to do: {ask}"))
+    click.echo(translate_message(TO_FILL if one["blank"] else TO_PUBLISH))
+    click.echo(one["command"])
+
+
+def _print_proposal(proposed: dict[str, Any]) -> None:
+    """Print what publishes counts, and what is left to do."""
+    from geodp.io.read.layout.propose import option_by
+
     if proposed["preset"]:
         click.echo(translate_message(f"preset: {proposed['preset']}"))
     for name, labels in proposed["attributes"].items():
@@ -180,6 +207,55 @@ def _propose(
     return {**result, "areas": areas, "command": command, "blank": any(blanks)}
 
 
+def _list_answers(
+    file: str, description: dict[str, Any], opening: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """List the questions that other kinds of release than counts answer, with their commands."""
+    from geodp.io.read.layout.inspect import name_roles
+    from geodp.io.read.layout.propose import request_grid
+
+    tables = [one for one in description.get("tables", ()) if one["columns"]]
+    if len(tables) != 1:
+        return []
+    table, roles = tables[0], name_roles(tables[0])
+    known = [one for module in find_modules("options") for one in getattr(module, "ANSWERS", ())]
+    flags = [
+        word for name, one in opening.items() for word in (f"--{name.replace('_', '-')}", str(one))
+    ]
+    answers = []
+    for one in known:
+        place = _words_of_place(roles, table) if one.located else []
+        if not one.fits(roles) or place is None:
+            continue
+        words = [*one.list_words(roles), *place, "--grid", *_words_of_grid(table, roles)]
+        blank = any(word.isupper() for word in words if word not in roles.values())
+        words += [*flags, "--epsilon", "0.1", "--output", "out"]
+        command = " ".join(["geodp", one.command, *map(quote, [file, *words])])
+        asks = [] if table["grid"] else [request_grid(table)]
+        question = one.question.format_map(roles)
+        answers.append(
+            {"question": question, "asks": [*one.asks, *asks], "command": command, "blank": blank}
+        )
+    return answers
+
+
+def _words_of_place(roles: dict[str, str], table: dict[str, Any]) -> list[str] | None:
+    """Return the options for the place of a row; None where no column says it."""
+    if {"x", "y"} <= roles.keys():
+        return ["--x", roles["x"], "--y", roles["y"]]
+    if "code" in roles:
+        return ["--code", roles["code"]]
+    return [] if table["points"] else None
+
+
+def _words_of_grid(table: dict[str, Any], roles: dict[str, str]) -> list[str]:
+    """Return the grid of a table's codes, or what stands for it."""
+    if table["grid"]:
+        return [str(table["grid"])]
+    codes = "code" in roles and "x" not in roles and not table["grids"]
+    return ["units:TABLE.csv", "--units-source", "WORDS"] if codes else ["GRID"]
+
+
 PROTECTED = "format: release of geodp ({title}), whose numbers are protected already"
 
 TO_USE = "to read it, check it and describe it:"
@@ -189,6 +265,8 @@ NOT_SHOWN = "columns: the first row looks like data; names are not shown"
 GRID_DRAFT = "codes of no known grid; complete this draft to define it (--grid file:mine.toml):"
 
 TO_PUBLISH = "to publish:"
+
+OF_COUNTS = "How many persons, or other units, are where?"
 
 TO_FILL = "to publish, after replacing what is in capitals:"
 
@@ -291,6 +369,10 @@ ROLES = {
     "destination": "(destination)",
     "x": "(longitude)",
     "y": "(latitude)",
+    "ends": "(coordinates of an end)",
+    "household": "(households)",
+    "size": "(sizes of households)",
+    "households": "(numbers of households)",
     "count": "(counts)",
     "counts": "(counts?)",
     "times": "(time)",

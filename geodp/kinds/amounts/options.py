@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from geodp.options.answer import Answer
 from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
@@ -222,3 +223,18 @@ OWN = {
     )
 }
 """Options that commands have for amounts alone, by what they do."""
+
+ANSWERS = (
+    Answer(
+        "What are the numbers, sums and means of {amount} by place? Every row is one record.",
+        "amounts publish",
+        "--amount {amount}",
+        ("--person {person} --contribution 1", "--contribution NUMBER"),
+        more="--clip LOWER UPPER --unit-of-amount UNIT",
+        asks=(
+            "Which amounts are the smallest and the largest that count as they are (--clip)? They "
+            "are public and chosen without the data: geodp amounts plan shows what they cost.",
+        ),
+    ),
+)
+"""Questions that a file can answer by releases of amounts."""

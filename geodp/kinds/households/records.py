@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias
-from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +19,7 @@ from geodp.grid.codes.sql import ENGINES, SqlQuery
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.counting.points import PointRows
+from geodp.io.read.layout.recognise import is_size
 from geodp.io.read.options import PointOptions
 from geodp.io.read.reader import WeightedReader
 from geodp.io.read.rows.arrow import decode
@@ -28,7 +27,7 @@ from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.count_parser import CountParser
 from geodp.io.read.rows.decimals import Weights
 from geodp.io.read.rows.input_files import TableSource
-from geodp.io.read.rows.names import fold, list_names
+from geodp.io.read.rows.names import list_names
 from geodp.io.read.rows.persons import Persons, name_persons
 from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
@@ -74,17 +73,6 @@ WEIGHTS_OF_HOUSEHOLDS = Rule(
     "Weights (--weight, weight=) are those of households: name the size of each (--size, size=), "
     "and the column that identifies it (--household, household=).",
 )
-
-SIZES = """
-size householdsize hhsize sizeofhousehold familysize members hhmembers householdmembers
-numberofmembers npersons nopersons nrpersons numberofpersons personsinhousehold hhpersons
-numberofpeople haushaltsgröße haushaltsgroesse hhgröße hhgroesse größe groesse anzahlpersonen
-personenzahl personenimhaushalt taille tailleménage tailledumenage nbpersonnes nombredepersonnes
-tamaño tamañohogar tamañodelhogar numerodepersonas npersonas hushållsstorlek storlek huishoudgrootte
-aantalpersonen dimensione numerocomponenti componenti wielkość velikost
-世帯人員 世帯人数 世帯規模 世帯員数 世帯人員数 人員 人数 가구원수 가구규모 家庭规模 户规模
-"""
-"""Names of columns with the size of a household, without blanks and marks between words."""
 
 IDS = {
     "person-missing": Rule(
@@ -164,9 +152,9 @@ class HouseholdRecords(PointOptions, WeightedReader):
         """Open the tables; InputError for one whose rows may be households."""
         stated = self.rows_are_persons or self.size is not None
         for table in super().open(paths):
-            size = None if stated else find_size(table.columns)
-            if size is not None:
-                rule = ROWS_OF_HOUSEHOLDS.format(list_names([size]))
+            sizes = [] if stated else [one for one in table.columns if is_size(one)]
+            if sizes:
+                rule = ROWS_OF_HOUSEHOLDS.format(list_names(sizes[:1]))
                 raise InputError(rule, file=table.name)
             yield table
 
@@ -291,19 +279,6 @@ def read_sizes(column: pa.Array, largest: int, decimal: str | None = None) -> In
     require_none(size < 1, SIZE_FORM)
     require_none(opened & (size < largest), OPEN_SIZE)
     return np.asarray(size, np.int64)
-
-
-def find_size(columns: Sequence[str]) -> str | None:
-    """Return the column that is named for the size of a household; None without one.
-
-    Examples
-    --------
-    >>> find_size(["id", "HH_Size"]), find_size(["id", "city_size"]) is None
-    ('HH_Size', True)
-    """
-    sizes = {*map(fold, SIZES.split())}
-    plain = (fold(re.sub(r"[\W_]", "", normalize("NFKC", one))) for one in columns)
-    return next((name for name, one in zip(columns, plain, strict=True) if one in sizes), None)
 
 
 def count_members(household: IntArray, key: KeyArray) -> tuple[KeyArray, IntArray]:

@@ -1,5 +1,6 @@
 """What ``geodp inspect`` prints can be given to ``geodp publish`` as it stands."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -138,11 +139,14 @@ def test_a_column_of_times_is_a_series_or_an_attribute(tmp_path):
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
-        ("mesh,n\n53394611,5\n53394612,5\n", "--code mesh --contribution NUMBER --epsilon 0.1"),
+        (
+            "mesh,n\n53394611,5\n53394612,5\n",
+            "--code mesh --value n --contribution NUMBER --epsilon 0.1",
+        ),
         ("mesh,sex,n\n53394611,f,5\n", "--by sex --labels sex=LABEL,LABEL --epsilon"),
         ("lon,lat,id\n139.7,35.6,1\n", "--grid GRID --points --contribution NUMBER --epsilon"),
         ("lon,lat,uid\n139.7,35.6,1\n", "--grid GRID --points --person uid --epsilon"),
-        ("ward,population,z\nA,5,x\n", "--grid GRID --code COLUMN --value COLUMN --contribution"),
+        ("ward,population,z\nA,5,x\n", "--code ward --grid GRID --value COLUMN --contribution"),
         (
             "h3,n\n87283082bffffff,4\n872830828ffffff,5\n",
             "--bounds AREA --contribution NUMBER --epsilon",
@@ -183,3 +187,50 @@ def test_rows_at_points_may_be_persons_or_records_of_amounts(tmp_path):
     shown = run(path).output
     assert "--points" in shown.splitlines()[-1]
     assert "geodp amounts publish releases their sums and means (--amount income)" in shown
+
+
+RAW = {
+    "household_id,person_id,lon,lat,age": (
+        "households publish --household household_id --protect household --x lon --y lat",
+    ),
+    "household_id,lon,lat,size": (
+        "households publish --household household_id --size size --protect household",
+    ),
+    "household_id,person_id,mesh_code": (
+        "households publish --household household_id --protect household --code mesh_code",
+    ),
+    "person_id,district,income": (
+        "amounts publish --amount income --person person_id --contribution 1 --clip LOWER UPPER "
+        "--unit-of-amount UNIT --code district --grid units:TABLE.csv --units-source WORDS",
+    ),
+    "trip_id,pickup_lon,pickup_lat,dropoff_lon,dropoff_lat,driver": (
+        "flows publish --from pickup_lat,pickup_lon --to dropoff_lat,dropoff_lon --person driver "
+        "--trips 10 --grid GRID",
+    ),
+    "from_zone,to_zone,trips": (
+        "flows publish --from from_zone --to to_zone --value trips --contribution NUMBER",
+    ),
+    "device,time,lon,lat": (
+        "flows publish --pings lat,lon --time time --person device --trips 10",
+    ),
+    "user_id,timestamp,mesh_code": (
+        "flows publish --stays mesh_code --time timestamp --person user_id --trips 10",
+    ),
+    "person_id,month,lon,lat": (),
+    "person_id,lon,lat": (),
+}
+"""Headers of raw records, and the commands of other kinds of release than counts."""
+
+
+@pytest.mark.parametrize(("header", "commands"), RAW.items())
+def test_questions_of_every_kind_are_told_from_names(header, commands, tmp_path):
+    path = tmp_path / "raw.csv"
+    places = {"mesh_code": "53394611", "district": "North"}
+    row = ",".join(places.get(name, "7") for name in header.split(","))
+    path.write_text(f"{header}\n{row}\n")
+    answers = json.loads(run(path, "--json").output)["answers"]
+    shown = [one["command"].replace(f" {path}", "") for one in answers]
+    assert len(shown) == len(commands)
+    for told, command in zip(shown, commands, strict=True):
+        assert told.startswith(f"geodp {command} ")
+    assert ("How many" in run(path).output) == bool(commands)

@@ -66,13 +66,6 @@ HOLES: dict[str, dict[str, str]] = {
         ("flows", "amounts", "series of amounts"),
         "WRONG: weights under weight (1,000) are taken as they stand",
     ),
-    "inspect_proposes_the_command_of_the_kind": {
-        **dict.fromkeys(
-            ("households of persons", "households by size"),
-            "of columns persons and households, or of sizes, it proposes publish",
-        ),
-        "flows": "of columns origin, destination and person_id it proposes publish --pairs",
-    },
     "an_error_quotes_no_value_in_python": {"local round": NO_FRONT_DOOR},
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_PRIOR,
     "records_are_no_prior": NO_PRIOR,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -25,6 +25,8 @@ from geodp.io.read.layout.recognise import (
     Roles,
     Verdict,
     choose,
+    find_named,
+    fold_columns,
     judge,
     judge_values,
     recognise,
@@ -87,21 +89,21 @@ def inspect(
     Returns
     -------
     dict
-        ``format``: "raster", "memory", or what
-        :func:`geodp.io.read.rows.input_files.kind_of` returns. For a raster, ``raster``: its
-        header. Otherwise ``tables``, a list of: ``name``; ``columns``, a list of ``name`` with
-        ``label`` or ``type``, or None if the first row looks like data; ``key``, the column of
-        codes, ``origin`` and ``destination``, ``x`` and ``y``, longitudes and latitudes, ``count``,
-        each a name, or None if none is certain; ``keys``, ``counts``, ``times``, ``persons`` and
-        ``amounts``, which are no counts, names of all candidates; ``grid``, the name of a code
-        system, or None if it is not certain, and ``grids``, all candidates; ``digits`` of all
-        codes, or None; ``quadkeys``, whether codes may be quadkeys; ``geometry``, the CRS of
-        geometries, or None, and ``points``, whether all of them are points; ``own_grid``, for codes
-        of no known grid the draft of a description, a TOML file to be filled in, or empty;
-        ``protected``, whether columns indicate hidden values; for a text ``encoding`` and
-        ``delimiter``; and if the first row holds no names, and no row was given,
-        ``header_row`` and ``first_row``: the rows that look like the names, by which the table is
-        described, and like the first row below them.
+        ``format``: "raster", "memory", or what :func:`geodp.io.read.rows.input_files.kind_of`
+        returns. For a raster, ``raster``: its header. Otherwise ``tables``, a list of: ``name``;
+        ``columns``, a list of ``name`` with ``label`` or ``type``, or None if the first row looks
+        like data; ``key``, the column of codes, ``origin`` and ``destination``, ``x`` and ``y``,
+        longitudes and latitudes, ``count``, ``household``, its ``size`` and numbers of
+        ``households``, each a name, or None if none is certain; ``keys``, ``counts``, ``times``,
+        ``persons`` and ``amounts``, which are no counts, names of all candidates; ``ends``, the
+        coordinates of both ends of trips; ``grid``, the name of a code system, or None if it is not
+        certain, and ``grids``, all candidates; ``digits`` of all codes, or None; ``quadkeys``,
+        whether codes may be quadkeys; ``geometry``, the CRS of geometries, or None, and ``points``,
+        whether all of them are points; ``own_grid``, for codes of no known grid the draft of a
+        description, a TOML file to be filled in, or empty; ``protected``, whether columns indicate
+        hidden values; for a text ``encoding`` and ``delimiter``; and if the first row holds no
+        names, and no row was given, ``header_row`` and ``first_row``: the rows that look like the
+        names, by which the table is described, and like the first row below them.
 
     Raises
     ------
@@ -214,6 +216,9 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
         "x": roles.x,
         "y": roles.y,
         "count": roles.count,
+        "household": roles.household,
+        "size": roles.size,
+        "households": roles.households,
     }
     several = {
         "keys": roles.codes,
@@ -221,6 +226,7 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
         "times": roles.times,
         "persons": roles.persons,
         "amounts": roles.amounts,
+        "ends": roles.ends,
     }
     by_role: dict[str, Any] = {
         role: None if at is None else names[at] for role, at in single.items()
@@ -231,6 +237,31 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
     by_role["digits"] = None if roles.code is None else _digits(codes)
     by_role["quadkeys"] = judge_values(codes, QUADKEY.fullmatch) is not Verdict.NO
     return by_role
+
+
+def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of a table by their roles, of several candidates the first.
+
+    Parameters
+    ----------
+    table : mapping
+        Description of a table by :func:`inspect`.
+
+    Returns
+    -------
+    dict of str
+        ``code``, ``x``, ``y``, ``origin``, ``destination``, ``count``, ``household``, ``size``,
+        ``households``, ``time`` (no month or year), ``person``, ``amount``; and ``from_x``,
+        ``from_y``, ``to_x``, ``to_y``. Roles that no column has are left out.
+    """
+    roles = {name: table[name] for name in ("x", "y", "origin", "destination", "count")}
+    roles |= {name: table[name] for name in ("household", "size", "households")}
+    moments = [one for one in table["times"] if not find_named("calendar", fold_columns([one]))]
+    several = {"time": moments, "person": table["persons"], "amount": table["amounts"]}
+    roles |= {name: next(iter(some), None) for name, some in several.items()}
+    roles |= dict(zip(("from_x", "from_y", "to_x", "to_y"), table["ends"], strict=False))
+    roles["code"] = table["key"]
+    return {name: column for name, column in roles.items() if column is not None}
 
 
 def _digits(codes: Sequence[str]) -> int | None:

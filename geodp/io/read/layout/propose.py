@@ -404,7 +404,7 @@ def _of_table(
         if grid is None and not table["grids"]:
             _require_no_cells((*names, key or ""))
         if grid is None:
-            questions.append(_request_grid(table))
+            questions.append(request_grid(table))
         else:
             options["grid"] = grid
     named = str(options.get("grid", settings.get("grid")))
@@ -413,7 +413,10 @@ def _of_table(
     pairs = ends or (settings.get("pairs") and settings.get("column"))
     shapes = table["geometry"] is not None and not table["points"]
     units = str(settings.get("grid")).startswith(UNITS)
-    if settings.get("points") or (key is None and not shapes and not pairs and not units):
+    # Rows with a column of persons and none of counts are persons in the cells of their codes.
+    persons = table["persons"] and not table["counts"] and not settings.get("value") and not pairs
+    nowhere = key is None and not shapes and not pairs and not units
+    if settings.get("points") or persons or nowhere:
         return _of_points(table, settings, options, questions)
     if units and key is None and not pairs:
         questions.append(
@@ -562,7 +565,8 @@ def _find_grid(preset: Preset | None, key: str, table: Mapping[str, Any]) -> str
     return grid or grids.get(str(table["digits"]))
 
 
-def _request_grid(table: Mapping[str, Any]) -> str:
+def request_grid(table: Mapping[str, Any]) -> str:
+    """Ask for the grid of a table that :func:`inspect` has described."""
     if table["digits"] == 10:
         ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
         return f"choose the grid (--grid): {ten}"

@@ -26,6 +26,7 @@ from fnmatch import fnmatchcase, translate
 from functools import cache
 from importlib.resources import files
 from typing import TypeVar
+from unicodedata import normalize
 
 from geodp.grid.codes.recognise import count_no_tokens, count_others, is_named_for
 from geodp.grid.markers import HIDDEN, is_negative, is_placeholder
@@ -207,6 +208,31 @@ def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) if any(sign in pattern for sign in "*?[") else name == pattern
 
 
+def is_size(name: str) -> bool:
+    """Test whether a column is named for the size of a household.
+
+    >>> is_size("HH_Size"), is_size("city_size")
+    (True, False)
+    """
+    plain = fold(re.sub(r"[\W_]", "", normalize("NFKC", name)))
+    return plain in _patterns_by_role()["household_size"]
+
+
+def is_end(name: str, end: str, axis: str) -> bool:
+    """Test whether a column is named for a coordinate of an end of a trip, such as pickup_lon.
+
+    ``end``, ``axis``: roles in words.toml.
+
+    >>> is_end("pickup_lon", "first_end", "longitude"), is_end("lat_to", "second_end", "latitude")
+    (True, True)
+    >>> is_end("lon", "first_end", "longitude")
+    False
+    """
+    words = [word for word in re.split(r"[\W_]+", _plain(name)) if word]
+    rest = [word for word in words if word not in _patterns_by_role()[end]]
+    return len(rest) == len(words) - 1 and bool(find_named(axis, [("_".join(rest),)]))
+
+
 @cache
 def _joint_pattern(role: str) -> re.Pattern[str]:
     """Return the pattern that any name of a role matches."""
@@ -271,6 +297,12 @@ class Roles:
         Columns of times, and of identifiers of persons, by their names or, for times, values.
     amounts : tuple of int
         Columns named for money or measures, whose numbers are no counts.
+    household, size : int or None
+        Columns of identifiers of households, and of their sizes, by their names.
+    households : int or None
+        Column of numbers of households, by its name.
+    ends : tuple of int
+        Columns of longitude and latitude of both ends of a trip; empty without all four.
     """
 
     code: int | None = None
@@ -286,6 +318,10 @@ class Roles:
     times: tuple[int, ...] = ()
     persons: tuple[int, ...] = ()
     amounts: tuple[int, ...] = ()
+    household: int | None = None
+    size: int | None = None
+    households: int | None = None
+    ends: tuple[int, ...] = ()
 
 
 def recognise(
@@ -330,11 +366,15 @@ def recognise(
     if code is None and None in ends:
         code = by_name.only("code", first=True)
     near: list[int] = []
+    found_ends = by_name.ends()
     if code is None and None in ends:
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
             code = by_name.only("any_code", first=True)
+        # Names of areas locate rows where nothing else does.
+        if code is None and not near and by_name.only("longitude") is None and not found_ends:
+            code = by_name.only("area")
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
@@ -348,7 +388,10 @@ def recognise(
     taken = places | {at for at in (x, y) if at is not None}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
-    hidden = {*taken, *named, *persons}.union(*map(by_name.all, NOT_COUNTED))
+    household, size = by_name.only("household", first=True), by_name.size()
+    hidden = {*taken, *named, *persons, *found_ends}.union(*map(by_name.all, NOT_COUNTED))
+    if household is not None:
+        hidden |= {at for at in (household, size) if at is not None}
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
     amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
     free = {
@@ -375,6 +418,10 @@ def recognise(
         ),
         persons=tuple(persons),
         amounts=tuple(sorted(amounts)),
+        household=household,
+        size=size,
+        households=by_name.only("households"),
+        ends=found_ends,
     )
 
 
@@ -392,6 +439,19 @@ class _ColumnNames:
         """Return the only column of a role; with `first` the first one by the order of patterns."""
         columns = self.all(role)
         return columns[0] if len(columns) == 1 or (first and columns) else None
+
+    def size(self) -> int | None:
+        """Return the first column that is named for the size of a household."""
+        return next((at for at, names in enumerate(self._folded) if is_size(names[0])), None)
+
+    def ends(self) -> tuple[int, ...]:
+        """Return the columns of longitude and latitude of both ends of a trip; empty without."""
+        found = [
+            [at for at, names in enumerate(self._folded) if is_end(names[0], end, axis)]
+            for end in ("first_end", "second_end")
+            for axis in ("longitude", "latitude")
+        ]
+        return tuple(one[0] for one in found) if all(len(one) == 1 for one in found) else ()
 
     def families(self, columns: Collection[int]) -> list[str]:
         """Return the families of codes to which names of some columns belong."""

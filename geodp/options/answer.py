@@ -1,0 +1,59 @@
+"""Questions that files can answer, each with the command that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import Formatter
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question that a file can answer if its columns have certain roles.
+
+    Attributes
+    ----------
+    question : str
+        In whole sentences. What a row is stands in it, as only the operator knows that.
+    command : str
+        The command that answers it, without ``geodp``.
+    columns : str
+        Options that name columns, such as ``"--household {household}"``, by the roles that
+        :func:`geodp.io.read.layout.inspect.name_roles` finds: a file must have all of them.
+    persons : (str, str)
+        Options that say how often one is counted: those with a column of persons, and those
+        without one.
+    more : str
+        Further options; in capitals what only the operator knows.
+    without : tuple of str
+        Roles that no column may have.
+    located : bool
+        Whether further columns say where a row is (``--code``, or ``--x`` and ``--y``).
+    asks : tuple of str
+        What the operator decides, as no file says it, in whole sentences.
+    """
+
+    question: str
+    command: str
+    columns: str = ""
+    persons: tuple[str, str] = ("", "")
+    more: str = ""
+    without: tuple[str, ...] = ()
+    located: bool = True
+    asks: tuple[str, ...] = ()
+
+    def fits(self, roles: Mapping[str, str]) -> bool:
+        """Test whether columns have all roles that this needs, and none that it excludes."""
+        return roles.keys() >= {*_roles_of(self.columns)} and roles.keys().isdisjoint(self.without)
+
+    def list_words(self, roles: Mapping[str, str]) -> list[str]:
+        """Return its options with the names of columns, a word each."""
+        known, unknown = self.persons
+        persons = known if roles.keys() >= {*_roles_of(known)} else unknown
+        words = f"{self.columns} {persons} {self.more}".split()
+        return [word.format_map(roles) for word in words]
+
+
+def _roles_of(text: str) -> list[str]:
+    """Return the roles that stand in braces."""
+    return [name for _, name, _, _ in Formatter().parse(text) if name is not None]
