@@ -138,7 +138,10 @@ def test_a_column_of_times_is_a_series_or_an_attribute(tmp_path):
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
-        ("mesh,n\n53394611,5\n53394612,5\n", "--code mesh --value n --contribution NUMBER --epsilon 0.1"),
+        (
+            "mesh,n\n53394611,5\n53394612,5\n",
+            "--code mesh --value n --contribution NUMBER --epsilon 0.1",
+        ),
         ("mesh,sex,n\n53394611,f,5\n", "--by sex --labels sex=LABEL,LABEL --epsilon"),
         ("lon,lat,id\n139.7,35.6,1\n", "--grid GRID --points --contribution NUMBER --epsilon"),
         ("lon,lat,uid\n139.7,35.6,1\n", "--grid GRID --points --person uid --epsilon"),
