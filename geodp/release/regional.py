@@ -69,14 +69,18 @@ class Regional(ABC):
 
         ``same_grid``: places are looked up once for both, which must have one grid.
         """
-        if getattr(release, "quantities", None) != self.quantities:
+        if {*self.quantities}.isdisjoint(getattr(release, "quantities", ())):
             raise UsageError(OTHER_KIND)
         if same_grid and self.counts.grid != release.counts.grid:
             raise UsageError(OTHER_GRID)
         # Two releases of one kind may have different tables, such as sizes or persons alone.
         pairs = zip(self.tables.values(), release.tables.values(), strict=False)
+        # Two small releases may have equal numbers; of those that were written, ids tell.
         if len(self.tables) == len(release.tables) and all(
-            is_same(one, other) and one.public_facts == other.public_facts for one, other in pairs
+            is_same(one, other)
+            and one.public_facts == other.public_facts
+            and one.card().release_id == other.card().release_id
+            for one, other in pairs
         ):
             raise UsageError(SAME)
 
@@ -128,6 +132,8 @@ class Regional(ABC):
                 require_apart(*pair)
         else:
             self.require_other(release)
+            if release.quantities != self.quantities:
+                raise UsageError(OTHER_KIND)
         opposite = 1.0 if release is None else 0.0
         sides = estimate_sides(self, release, pairs, lambda one, regions: one.list_figures(regions))
         return [Compared(*both, subtract_all(*both, opposite)) for both in zip(*sides, strict=True)]

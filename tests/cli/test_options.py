@@ -49,7 +49,7 @@ def test_the_names_of_the_help_are_those_of_the_library() -> None:
 @pytest.mark.parametrize(
     ("call", "options"),
     [
-        (POINTS, ["--value", "--code", "--missing", "--anchor=index"]),
+        (POINTS, ["--value", "--missing", "--anchor=index"]),
         (POINTS, ["--duplicates=sum", "--suppressed=zero", "--raster-unit=2", "--band=1"]),
         (RASTER, ["--value", "--where", "--by", "--column", "--duplicates=sum"]),
         (RASTER, ["--code", "--x", "--y", "--suppressed=zero", "--points-crs", "--encoding"]),

@@ -218,9 +218,10 @@ def tell_series(patch):
     real = Prepared.release
 
     def release(self, *keep):
-        preview = self.design.preview
-        told = (*preview.public_facts, f"that it is {self.record['people'][0] > 1000}")
-        design = replace(self.design, preview=replace(preview, public_facts=told))
+        first, *others = self.design.parts
+        told = (*first.preview.public_facts, f"that it is {self.record['people'][0] > 1000}")
+        changed = replace(first, preview=replace(first.preview, public_facts=told))
+        design = replace(self.design, parts=(changed, *others))
         return real(replace(self, design=design), *keep)
 
     patch.setattr(Prepared, "release", release)

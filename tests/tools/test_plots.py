@@ -12,7 +12,7 @@ CALLS = {
     "audit": ("audit", "--rate", "0.2", "--threshold", "10", "--delta", "1e-6"),
     "evaluate": ("evaluate", "a.csv", "--grid", "regular:2x2", "--epsilon", "1"),
     "blend": ("local", "blend", "--menu", "0.8:0.5,0.6:0.5", "--devices", "2"),
-    "blend honest devices": ("local", "blend", "--menu", "1:0.2,0.5:0.8", "--devices", "2"),
+    "blend honest devices": ("local", "blend", "--menu", "1:0.2,0.5:0.8", "--devices", "20"),
 }
 READING = ("evaluate",)
 """Commands that read records before they draw."""

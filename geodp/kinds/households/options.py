@@ -48,7 +48,6 @@ PUBLISHED = joined(
             "File of households, if INPUTS are those of persons; repeatable.",
             type="files",
             many=True,
-            everyday=True,
             metavar="FILE",
         ),
         Option(

@@ -191,9 +191,9 @@ def prepared(tmp_path_factory):
         *(
             (
                 *("flows", "publish", "trips.csv", *few, "--from", "o", "--to", "d"),
-                *("--contribution", "1", "--epsilon", "1", "--output", name),
+                *("--contribution", "1", "--epsilon", epsilon, "--output", name),
             )
-            for name in ("flows", "moves")
+            for name, epsilon in (("flows", "1"), ("moves", "2"))
         ),
         ("local", "plan", *grid, "--devices", "1e6", "--epsilon", "1", "--output", "plan.toml"),
         ("local", "open", "--plan", "plan.toml", "--output", "round.json"),

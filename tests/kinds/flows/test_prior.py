@@ -321,7 +321,7 @@ def test_the_command_takes_a_release_and_leaves_it_out(shared, tmp_path):
         *("--prior-is-public", "--prior-source", SOURCE, "--output", tmp_path / "again"),
     )
     done = run(*words, "--prior", tmp_path / "now.csv")
-    assert "The prior is one of the inputs" in done.stderr
+    assert "The file of --prior is one of the inputs" in done.stderr
     done = run(*words, "--prior", out, "--leave-out-prior")
     assert done.returncode == 0, done.stderr
     assert "no noise" not in done.stdout

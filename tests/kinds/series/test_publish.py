@@ -155,3 +155,12 @@ def test_a_key_is_forgotten_when_the_draw_fails(ledger, monkeypatch):
     for key in kept:
         with refuses(UsageError, "key-forgotten"):
             key.words()
+
+
+@pytest.mark.parametrize("method", ["pyramid", "parts"])
+def test_equal_snapshots_have_noise_of_their_own(method):
+    """Equal noise would tell that they are equal: parts alone draw their map under its contents."""
+    grid = GRID.with_attribute("sex", ["f", "m"])
+    given = {"times": TIMES[:2], "key": NoiseKey(bytes(32)), "method": method}
+    one, two = dense(publish(tables(1, grid) * 2, **given))
+    assert (one.sum(axis=-1) != two.sum(axis=-1)).any()

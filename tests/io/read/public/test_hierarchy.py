@@ -275,7 +275,7 @@ def test_orders_that_are_refused(options, says, tmp_path: Path) -> None:
     path = str(text(TEXT)(tmp_path))
     with refuses(UsageError, says):
         grid_on(*(path if option == "REGIONS" else option for option in options))
-    with refuses(UsageError, "regions-are-input"):
+    with refuses(UsageError, "public-file-is-input"):
         grid_of(context(path, *MESH[1:], "--regions", path, "--regions-source", "x").params)
 
 

@@ -183,7 +183,7 @@ def test_a_list_of_labels_is_public(call, trips, tmp_path):
     assert release.flows.grid.attributes[0].labels == ("1", "2", "3")
     refused = geodp(*call, "--by", "mode=n", "--labels", f"mode={trips}", "--overwrite")
     assert refused.returncode == 2
-    assert "must be public" in refused.stderr
+    assert "The file of --labels is one of the inputs" in refused.stderr
 
 
 def test_a_plan_says_what_labels_cost():

@@ -64,7 +64,7 @@ def test_answers_by_options_give_a_recipe_and_commands_that_work(table, tmp_path
     assert done.returncode == 0, done.stderr
     recipe = tmp_path / "people-recipe.toml"
     assert has_bits(recipe, 0o600)
-    assert [*tomllib.loads(recipe.read_text())["options"]] == ["grid", "bounds", "value", "code"]
+    assert [*tomllib.loads(recipe.read_text())["options"]] == ["grid", "bounds", "code", "value"]
     assert not (tmp_path / "people-release" / "public").exists()
     publish, verify = commands_of(done)
     assert (publish[0], verify) == ("publish", ["verify", "people-release"])
