@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -218,12 +219,12 @@ def _list_answers(
     if len(tables) != 1:
         return []
     table, roles = tables[0], name_roles(tables[0])
-    known = [one for module in find_modules("options") for one in getattr(module, "ANSWERS", ())]
+    stated = [getattr(module, "FILE_QUESTIONS", ()) for module in find_modules("options")]
     flags = [
         word for name, one in opening.items() for word in (f"--{name.replace('_', '-')}", str(one))
     ]
     answers = []
-    for one in known:
+    for one in chain.from_iterable(stated):
         place = _words_of_place(roles, table) if one.located else []
         if not one.fits(roles) or place is None:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geodp.options.answer import Answer
+from geodp.options.file_question import FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
@@ -224,8 +224,8 @@ OWN = {
 }
 """Options that commands have for amounts alone, by what they do."""
 
-ANSWERS = (
-    Answer(
+FILE_QUESTIONS = (
+    FileQuestion(
         "What are the numbers, sums and means of {amount} by place? Every row is one record.",
         "amounts publish",
         "--amount {amount}",

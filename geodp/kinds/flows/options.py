@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from geodp.options.answer import Answer
+from geodp.options.file_question import FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import DOMAIN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
@@ -502,48 +502,48 @@ OWN = {
 }
 """Options that commands have for flows alone, by what they do."""
 
-_TRIPS = "How many trips lead from where to where? "
-
 _MOST = (
     "How many trips of a person are kept at most (--trips)? The noise grows with the number, which "
     "is chosen without the data."
 )
 
-ANSWERS = (
-    Answer(
-        _TRIPS + "Every row is one trip.",
+FILE_QUESTIONS = (
+    FileQuestion(
+        "How many trips lead from where to where? Every row is one trip.",
         "flows publish",
         "--from {from_y},{from_x} --to {to_y},{to_x}",
         ("--person {person} --trips 10", "--contribution NUMBER"),
         located=False,
         asks=(_MOST,),
     ),
-    Answer(
-        _TRIPS + "Every row is one trip.",
+    FileQuestion(
+        "How many trips lead from where to where? Every row is one trip.",
         "flows publish",
         "--from {origin} --to {destination} --person {person}",
         more="--trips 10",
         located=False,
         asks=(_MOST,),
     ),
-    Answer(
-        _TRIPS + "Every row counts the trips between two places.",
+    FileQuestion(
+        "How many trips lead from where to where? Every row counts the trips between two places.",
         "flows publish",
         "--from {origin} --to {destination} --value {count}",
         more="--contribution NUMBER",
         without=("person",),
         located=False,
     ),
-    Answer(
-        _TRIPS + "Every row is where a person was at a time, and trips are made of them.",
+    FileQuestion(
+        "How many trips lead from where to where? "
+        "Every row is where a person was at a time, and trips are made of them.",
         "flows publish",
         "--pings {y},{x} --time {time} --person {person}",
         more="--trips 10",
         located=False,
         asks=(_MOST,),
     ),
-    Answer(
-        _TRIPS + "Every row is a stay of a person, and trips lead from one stay to the next.",
+    FileQuestion(
+        "How many trips lead from where to where? "
+        "Every row is a stay of a person, and trips lead from one stay to the next.",
         "flows publish",
         "--stays {code} --time {time} --person {person}",
         more="--trips 10",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geodp.options.answer import Answer
+from geodp.options.file_question import FileQuestion
 from geodp.options.option import Option, grouped, joined
 from geodp.options.shared import QUERY as SHARED_QUERY
 from geodp.options.shared import REQUEST, WEIGHTS
@@ -144,38 +144,39 @@ QUERY = joined(
 )
 """Options of a query."""
 
-_QUESTION = "How many households of each size, and how many persons, live where? "
-
 _WHOM = (
     "Whom does the guarantee protect? With --protect household, a household with all of its "
     "members; with --protect person, one person, whose numbers are more accurate."
 )
 
-ANSWERS = (
-    Answer(
-        _QUESTION + "Every row is one household.",
+FILE_QUESTIONS = (
+    FileQuestion(
+        "How many households of each size, and how many persons, live where? "
+        "Every row is one household.",
         "households publish",
         "--household {household} --size {size}",
         more="--protect household",
         asks=(_WHOM,),
     ),
-    Answer(
-        _QUESTION + "Every row is one person.",
+    FileQuestion(
+        "How many households of each size, and how many persons, live where? "
+        "Every row is one person.",
         "households publish",
         "--household {household}",
         more="--protect household",
         without=("size",),
         asks=(_WHOM,),
     ),
-    Answer(
-        _QUESTION + "Every row counts the households of a size in a cell.",
+    FileQuestion(
+        "How many households of each size, and how many persons, live where? "
+        "Every row counts the households of a size in a cell.",
         "households publish",
         "--by size --column size={size} --value {households}",
         more="--labels size=1,2,3,4,5,6,7+ --protect household --contribution NUMBER",
         without=("household",),
         asks=(_WHOM,),
     ),
-    Answer(
+    FileQuestion(
         "How many persons and how many households live where? Every row counts those of a cell.",
         "households publish",
         "--value {count} --households {households}",

@@ -365,8 +365,7 @@ def recognise(
             ends = None, None
     if code is None and None in ends:
         code = by_name.only("code", first=True)
-    near: list[int] = []
-    found_ends = by_name.ends()
+    near, found_ends = list[int](), by_name.ends()
     if code is None and None in ends:
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
@@ -389,9 +388,8 @@ def recognise(
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
     household, size = by_name.only("household", first=True), by_name.size()
-    hidden = {*taken, *named, *persons, *found_ends}.union(*map(by_name.all, NOT_COUNTED))
-    if household is not None:
-        hidden |= {at for at in (household, size) if at is not None}
+    homes = {household, size} - {None} if household is not None else set()
+    hidden = {*taken, *named, *persons, *found_ends, *homes}.union(*map(by_name.all, NOT_COUNTED))
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
     amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
     free = {

@@ -8,7 +8,7 @@ from string import Formatter
 
 
 @dataclass(frozen=True)
-class Answer:
+class FileQuestion:
     """A question that a file can answer if its columns have certain roles.
 
     Attributes
