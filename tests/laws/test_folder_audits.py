@@ -92,8 +92,7 @@ def households(epsilon, more, person="opens a household"):
     design = ready.design
 
     def draw(number):
-        made = ready.draw(key_of(number).restrict(design.draws))
-        found = columns(drawn_on(CELL, *(one.cells for one in made)))
+        found = columns(drawn_on(CELL, *ready.draw(key_of(number).restrict(design.draws))))
         return dict.fromkeys(("index", "persons", "households", "others"), found)
 
     cards = {name: one.card() for name, one in design.preview.tables.items()}
