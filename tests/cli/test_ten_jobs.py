@@ -127,10 +127,10 @@ def test_the_column_of_codes_is_that_of_the_table_of_units(tmp_path):
     path = write(tmp_path / "t.csv", pandas.DataFrame({"zone": ["a1", "a2"], "n": [4, 5]}))
     options = (path, "--grid", f"units:{units}", "--units-source", "an office")
     assert check(tmp_path, *options)["people"] == 9
-    path = write(tmp_path / "t.csv", pandas.DataFrame({"bezirk": ["a1", "a2"], "n": [4, 5]}))
+    path = write(tmp_path / "t.csv", pandas.DataFrame({"stelle": ["a1", "a2"], "n": [4, 5]}))
     done = geodp("publish", *options, *ASKED, "--output", tmp_path / "out", "--check")
     assert "(--code; of journeys --pairs" in done.stderr
-    assert "bezirk, n" in done.stderr
+    assert "stelle, n" in done.stderr
 
 
 def test_journeys_between_units_that_lack_pairs_are_told_the_word(tmp_path):

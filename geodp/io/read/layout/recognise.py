@@ -356,13 +356,7 @@ def recognise(
     systems = [_judge_systems(one, grid) for one in columns]
     # A column is one of codes as surely as the best system says.
     verdicts = {at: max(judged.values(), default=Verdict.NO) for at, judged in enumerate(systems)}
-    ends: tuple[int | None, int | None] = None, None
-    if code is None:
-        ends = by_name.only("origin"), by_name.only("destination")
-        # 発地メッシュコード (mesh code of origin) also counts as a name of codes. If there is a
-        # further column of codes, that one locates the rows, and the ends are attributes.
-        if None in ends or ends[0] == ends[1] or not {*by_name.all("code")} <= {*ends}:
-            ends = None, None
+    ends = (None, None) if code is not None else by_name.pair()
     if code is None and None in ends:
         code = by_name.only("code", first=True)
     near, found_ends = list[int](), by_name.ends()
@@ -398,6 +392,7 @@ def recognise(
         if at not in (*hidden, *amounts) and one.name.strip()
     }
     counts = _judge_counts(columns, free)
+    timed = {*by_name.all("time"), *(at for at in times if times[at] is Verdict.YES)}
     return Roles(
         code=code,
         codes=tuple(near) if code is None else (),
@@ -409,11 +404,7 @@ def recognise(
         y=y,
         count=_choose_count(counts, by_name.all("population")),
         counts=tuple(possible(counts)),
-        times=tuple(
-            at
-            for at in sorted({*by_name.all("time"), *(a for a in times if times[a] is Verdict.YES)})
-            if at not in taken
-        ),
+        times=tuple(sorted(timed - taken)),
         persons=tuple(persons),
         amounts=tuple(sorted(amounts)),
         household=household,
@@ -441,6 +432,15 @@ class _ColumnNames:
     def size(self) -> int | None:
         """Return the first column that is named for the size of a household."""
         return next((at for at, names in enumerate(self._folded) if is_size(names[0])), None)
+
+    def pair(self) -> tuple[int | None, int | None]:
+        """Return the columns of codes of both ends of a journey; None without them."""
+        ends = self.only("origin"), self.only("destination")
+        # 発地メッシュコード (mesh code of origin) also counts as a name of codes. If there is a
+        # further column of codes, that one locates the rows, and the ends are attributes.
+        if None in ends or ends[0] == ends[1] or not {*self.all("code")} <= {*ends}:
+            return None, None
+        return ends
 
     def ends(self) -> tuple[int, ...]:
         """Return the columns of longitude and latitude of both ends of a trip; empty without."""
