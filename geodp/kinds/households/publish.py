@@ -362,8 +362,11 @@ def vouch_contribution(tables: Sequence[CountTable], contribution: int | None) -
     if contribution is None:
         raise UsageError(CONTRIBUTION)
     for one in tables:
-        # Ids of households bound how often these are counted, and no person.
-        own = None if bounds_households(one) else one.bound
+        # Ids of households bound how often these are counted, and no person; but a person in a
+        # household of weight w changes its members by w.
+        own = one.bound
+        if own is not None and bounds_households(one):
+            own = ContributionBound(own.value)
         bound_contribution(replace(one, bound=own), contribution)
     return ContributionBound(contribution)
 

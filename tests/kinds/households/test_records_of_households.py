@@ -110,3 +110,12 @@ def test_ids_or_sizes_are_named():
 def test_sizes_are_read_from_all_forms_of_numbers():
     for column in (pa.array([1, 2]), pa.array([1.0, 2.0]), pa.array(["1", " 2 "])):
         assert np.array_equal(read_sizes(column, 7), [1, 2])
+
+
+def test_a_person_counts_as_often_as_the_weight_of_the_household():
+    table = read(size="persons", household=["town", "id"], weight="weight", max_weight=5)
+    given = {"by_size": table, "max_size": 3, "protect": "person", "epsilon": 1}
+    with refuses(UsageError, "contribution-below-table"):
+        geodp.households.publish(contribution=4, **given)
+    released = geodp.households.publish(contribution=5, **given)
+    assert released.index.guarantee.contribution == 5
