@@ -228,7 +228,7 @@ def _list_answers(
         place = _words_of_place(roles, table) if one.located else []
         if not one.fits(roles) or place is None:
             continue
-        words = [*one.list_words(roles), *place, "--grid", *_words_of_grid(table, roles)]
+        words = [*one.list_words(roles), *place, *_words_of_grid(table, roles)]
         blank = any(word.isupper() for word in words if word not in roles.values())
         words += [*flags, "--epsilon", "0.1", "--output", "out"]
         command = " ".join(["geodp", one.command, *map(quote, [file, *words])])
@@ -250,11 +250,11 @@ def _words_of_place(roles: dict[str, str], table: dict[str, Any]) -> list[str] |
 
 
 def _words_of_grid(table: dict[str, Any], roles: dict[str, str]) -> list[str]:
-    """Return the grid of a table's codes, or what stands for it."""
+    """Return the option for the grid of a table's codes, or what stands for it."""
     if table["grid"]:
-        return [str(table["grid"])]
+        return ["--grid", str(table["grid"])]
     codes = "code" in roles and "x" not in roles and not table["grids"]
-    return ["units:TABLE.csv", "--units-source", "WORDS"] if codes else ["GRID"]
+    return (OF_UNITS if codes else BLANKS["--grid"]).split()
 
 
 PROTECTED = "format: release of geodp ({title}), whose numbers are protected already"

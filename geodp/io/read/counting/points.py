@@ -119,9 +119,7 @@ class PointRows:
         survey: Survey,
         more: Sequence[str] = (),
         facts: Sequence[Fact] = (),
-    ) -> Iterator[
-        tuple[RowPositions, NDArray[np.uint64], list[pa.Array], NDArray[np.bool_] | None]
-    ]:
+    ) -> Iterator[Placed]:
         """Yield rows in the domain, their keys, further columns of all rows, and those inside.
 
         ``more``: names of the further columns, such as that of persons.
