@@ -369,8 +369,9 @@ AREAS = joined(
     POLYGONS,
     Option(
         "--area",
-        "Code of an area of the grid, or of a region or unit; for pairs of units "
-        "ORIGIN:DESTINATION; repeatable.",
+        "Code of an area of the grid, or of a region or unit; on a grid without codes ROW_COL, or "
+        "ROW_COL:ROW_COL for the box between two cells; for pairs of units ORIGIN:DESTINATION; "
+        "repeatable.",
         many=True,
         everyday=True,
         group="Domain",

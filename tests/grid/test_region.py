@@ -12,6 +12,7 @@ from geodp.grid.region import Region
 from tests.refusals import refuses
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 139.5, 35.5))
+PLAIN = Grid.regular((5, 11))
 
 
 def covariance(fanouts, variances, inside):
@@ -169,3 +170,32 @@ def test_laplace_noise_of_few_cells_has_long_tails():
     one, area = release.estimate(np.array([[5], [5]])), release.estimate("523960")
     assert (one.high - one.count) / one.standard_error == pytest.approx(2.118)
     assert (area.high - area.count) / area.standard_error == pytest.approx(1.96, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "columns"),
+    [
+        ("3_10", [3], [10]),
+        (" 0_0 ", [0], [0]),
+        ("1_2:3_4", [1, 2, 3], [2, 3, 4]),
+        ("0_0:4_10", range(5), range(11)),
+        ("4_10:4_10", [4], [10]),
+    ],
+)
+def test_cells_without_codes_are_named_by_row_and_column(text, rows, columns):
+    found = PLAIN.decode(Region.of(PLAIN, text).key)
+    wanted = np.array([(row, column) for row in rows for column in columns]).T
+    assert {*zip(*found.tolist(), strict=True)} == {*zip(*wanted.tolist(), strict=True)}
+
+
+@pytest.mark.parametrize(
+    "text", ["5_0", "0_11", "3_4:2_4", "3_4:4_3", "3", "a_b", "-1_0", "1_1:", ""]
+)
+def test_other_names_of_cells_are_refused(text):
+    with refuses(CodeError, "cell-name-form"):
+        Region.of(PLAIN, text)
+
+
+def test_codes_are_not_read_as_rows_and_columns():
+    with refuses(CodeError, "code-unknown"):
+        Region.of(GRID, "1_2")

@@ -445,8 +445,7 @@ BETWEEN = joined(
         "Flows",
         Option(
             "--from",
-            "Code of an area or of a zone from which trips begin; on a grid without codes "
-            "ROW_COL, or ROW_COL:ROW_COL for the box between two zones; repeatable, together with "
+            "Area or zone from which trips begin, named as for --area; repeatable, together with "
             "--to.",
             name="origins",
             many=True,
@@ -454,7 +453,7 @@ BETWEEN = joined(
         ),
         Option(
             "--to",
-            "Code of the area in which they end.",
+            "Area or zone in which they end.",
             name="destinations",
             many=True,
             metavar="AREA",

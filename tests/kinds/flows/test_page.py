@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import geodp
-from geodp.errors import UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.region import Region
 from geodp.kinds.flows.page import (
     MOST_PLACES,
@@ -230,7 +230,7 @@ def test_a_map_that_lies_nowhere_has_a_page_too(shared):
     page = write_page(made, origin="3_4", simulations=20)
     assert "for each zone" in page
     assert "3_4: " in page
-    with refuses(UsageError, "flows-zone-name"):
+    with refuses(CodeError, "cell-name-form"):
         write_page(made, origin="3", simulations=20)
 
 
