@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from geodp import local
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.read.table import read_table
@@ -61,6 +62,7 @@ def rehearsals():
         yield partial(_rehearse_amounts, grid)
     yield partial(_rehearse_flows, narrow)
     yield _rehearse_stays
+    yield partial(_rehearse_local, mesh)
     yield _tie
 
 
@@ -130,6 +132,15 @@ def _rehearse_stays(folder):
     where = {"place": ("lat", "lon"), "time": "t", "person": "id", "unit": "person-day"}
     read_pings(rows, grid=mesh, **where, trips=9)
     read_stays(rows, grid=mesh, **where, trips=9)
+
+
+def _rehearse_local(grid, folder):
+    """Collect the reports of a few devices of nobody, write what they release, and verify it."""
+    collection = local.open_round(local.plan(grid, devices=1000, epsilon=1))
+    reports = local.randomize(collection, np.zeros((2, 1000), np.int64))
+    release = local.publish(collection, local.aggregate(collection, reports))
+    release.write(folder)
+    verify(folder, errors_of)
 
 
 def _tie(folder):
