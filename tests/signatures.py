@@ -129,7 +129,7 @@ def _rehearse_stays(folder):
     times = [f"2024-05-01T{hour:02d}:{minute}" for hour in hours for minute in (10, 30)]
     places = {"lat": 35 + np.repeat(at, 2), "lon": 139 + np.repeat(at, 2)}
     rows = pa.table({"id": ["a"] * len(times), "t": times, **places})
-    where = {"place": ("lat", "lon"), "time": "t", "person": "id", "unit": "person-day"}
+    where = {"place": ("lon", "lat"), "time": "t", "person": "id", "unit": "person-day"}
     read_pings(rows, grid=mesh, **where, trips=9)
     read_stays(rows, grid=mesh, **where, trips=9)
 

@@ -198,7 +198,7 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
             read = geodp.flows.read_pings(
                 pings,
                 grid=grid,
-                place=("lat", "lon"),
+                place=("lon", "lat"),
                 time="t",
                 person="id",
                 trips=MOST,

@@ -453,36 +453,36 @@ CASES = {
     "trips of pings": Case(
         "flows choose-trips", pings,
         ("in.csv", *VISITED[1:12], "--largest", "20", "--epsilon", "1", *OUT, "--pings",
-         "lat,lon", "--outside", "drop"),
+         "lon,lat", "--outside", "drop"),
         variants=SMALL,
     ),
     "flows of persons": Case("flows publish", trips, (*TRAVELLED, *CHARGED, "--key-file", "key",
                              "--json"), variants=SMALL),
     "flows of persons in a day": Case("flows publish", trips, (*TRAVELLED, "--unit", "person-day",
                                       "--time", "day", "--outside", "drop"), variants=SMALL),
-    "flows of pings": Case("flows publish", pings, (*VISITED, "--pings", "lat,lon", "--unit",
+    "flows of pings": Case("flows publish", pings, (*VISITED, "--pings", "lon,lat", "--unit",
                            "person-day", "--time-zone", "Asia/Tokyo", "--accuracy", "radius",
                            "--outside", "drop"), variants=SMALL),
-    "flows of stays": Case("flows publish", stays, (*VISITED, "--stays", "lat,lon", "--gap", "6h"),
+    "flows of stays": Case("flows publish", stays, (*VISITED, "--stays", "lon,lat", "--gap", "6h"),
                            variants=SMALL),
     "flows of pings by hour": Case(
         "flows publish", pings,
-        (*VISITED, "--pings", "lat,lon", "--by", "hour,daytype", "--time-zone", "Asia/Tokyo",
+        (*VISITED, "--pings", "lon,lat", "--by", "hour,daytype", "--time-zone", "Asia/Tokyo",
          "--outside", "drop"),
         variants=SMALL,
     ),
     "flows of stays by hour": Case(
-        "flows publish", stays, (*VISITED, "--stays", "lat,lon", "--by", "hour"), variants=SMALL
+        "flows publish", stays, (*VISITED, "--stays", "lon,lat", "--by", "hour"), variants=SMALL
     ),
     "flows of pings by label": Case(
         "flows publish", pings,
-        (*VISITED, "--pings", "lat,lon", "--by", "mode,hour", "--labels", "mode=walk,car",
+        (*VISITED, "--pings", "lon,lat", "--by", "mode,hour", "--labels", "mode=walk,car",
          "--time-zone", "Asia/Tokyo", "--outside", "drop"),
         variants=SMALL,
     ),
     "flows of stays by label": Case(
         "flows publish", stays,
-        (*VISITED, "--stays", "lat,lon", "--by", "mode", "--labels", "mode=walk,car"),
+        (*VISITED, "--stays", "lon,lat", "--by", "mode", "--labels", "mode=walk,car"),
         variants=SMALL,
     ),
     "flows between units by label": Case(

@@ -107,7 +107,7 @@ _PLACES = grouped(
     Option(
         "--from",
         "Column of the codes of origins, or of point geometries (GeoPackage, GeoParquet); or "
-        "two columns with a comma: latitude and longitude (y,x), or row and column on a grid that "
+        "two columns with a comma: longitude and latitude (x,y), or row and column on a grid that "
         "lies nowhere.",
         name="origins",
         everyday=True,
@@ -123,9 +123,9 @@ _PLACES = grouped(
     Option(
         "--pings",
         "In place of --from and --to: the two columns of coordinates of records of places, "
-        "such as lat,lon, or one of point geometries, of which stays and trips are made; with "
+        "such as lon,lat, or one of point geometries, of which stays and trips are made; with "
         "--person and --time.",
-        metavar="LAT,LON",
+        metavar="LON,LAT",
         excludes=("stays", "origins", "destinations", "value"),
     ),
     Option(
@@ -510,7 +510,7 @@ FILE_QUESTIONS = (
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
         "flows publish",
-        "--from {from_y},{from_x} --to {to_y},{to_x}",
+        "--from {from_x},{from_y} --to {to_x},{to_y}",
         ("--person {person} --trips 10", "--contribution NUMBER"),
         located=False,
         asks=(_MOST,),
@@ -535,7 +535,7 @@ FILE_QUESTIONS = (
         "How many trips lead from where to where? "
         "Every row is where a person was at a time, and trips are made of them.",
         "flows publish",
-        "--pings {y},{x} --time {time} --person {person}",
+        "--pings {x},{y} --time {time} --person {person}",
         more="--trips 10",
         located=False,
         asks=(_MOST,),

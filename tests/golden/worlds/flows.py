@@ -138,7 +138,7 @@ def flows_of_pings(given):
     table = geodp.flows.read_pings(
         given.table("pings.csv"),
         grid=japan(),
-        place=("lat", "lon"),
+        place=("lon", "lat"),
         time="t",
         person="id",
         trips=3,
@@ -153,7 +153,7 @@ def flows_of_stays(given):
     table = geodp.flows.read_stays(
         given.table("stays.csv"),
         grid=japan(),
-        place=("lat", "lon"),
+        place=("lon", "lat"),
         time="t",
         end="u",
         person="id",
@@ -250,7 +250,7 @@ FLOWS = [
     Golden(
         "flows-pings",
         "flows",
-        f"flows publish pings.csv {JAPAN} --pings lat,lon --time t --person id --trips 3 "
+        f"flows publish pings.csv {JAPAN} --pings lon,lat --time t --person id --trips 3 "
         "--gap 3h --by mode=way --labels mode=walk,car",
         {"pings.csv": PINGS},
         flows_of_pings,
@@ -260,7 +260,7 @@ FLOWS = [
     Golden(
         "flows-stays",
         "flows",
-        f"flows publish stays.csv {JAPAN} --stays lat,lon --time t --end u --person id "
+        f"flows publish stays.csv {JAPAN} --stays lon,lat --time t --end u --person id "
         "--trips 3 --gap 3h",
         {"stays.csv": STAYS},
         flows_of_stays,

@@ -172,7 +172,7 @@ def test_trips_of_stays_and_pings_are_counted():
     rows = {"id": ["a"] * 5, "t": [f"2024-05-01T{one}" for one in clock], "lat": [35.05] * 5}
     rows = pa.table(rows | {"lon": [139.01] * 3 + [139.11] * 2})
     grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
-    given = {"grid": grid, "place": ("lat", "lon"), "time": "t", "person": "id"}
+    given = {"grid": grid, "place": ("lon", "lat"), "time": "t", "person": "id"}
     given |= {"largest": 9, "epsilon": 99, "share": "1/2"}
     assert geodp.flows.choose_trips(rows, form="pings", **given).trips == 1
     assert geodp.flows.choose_trips(rows, form="stays", **given).trips == 4

@@ -113,7 +113,7 @@ PINGS = pa.table({**ROWS, "lat": [35.05] * 3, "lon": [139.01, 139.01, 139.11]})
     ],
 )
 def test_the_rules_of_pings_and_stays_are_named(read, rules, stated, english, japanese, tmp_path):
-    where = {"grid": MESH, "place": ("lat", "lon"), "time": "t", "person": "id", "trips": 5}
+    where = {"grid": MESH, "place": ("lon", "lat"), "time": "t", "person": "id", "trips": 5}
     release = geodp.flows.publish(read(PINGS, **where, **rules), epsilon=1)
     card = release.card()
     assert card.stays == stated

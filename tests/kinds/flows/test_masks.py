@@ -160,7 +160,7 @@ def test_codes_and_points_agree():
     rows = {"id": [f"p{n % 90}" for n in range(300)], "o": code[start], "d": code[end]}
     for name, at in (("o", start), ("d", end)):
         rows |= {f"{name}y": middle[0][at], f"{name}x": middle[1][at]}
-    given = {"grid": GRID, **ENDS, "key": KEY}
+    given = {"grid": GRID, **ENDS, "key": KEY, "origin": ("ox", "oy"), "destination": ("dx", "dy")}
     one = geodp.flows.read_trips(pa.table(rows), **given)
     other = geodp.flows.read_trips(pa.table(rows), **given | {"origin": "o", "destination": "d"})
     assert np.array_equal(one.key, other.key)
@@ -173,7 +173,7 @@ def test_pings_and_stays_outside_the_mask_take_part_and_make_no_trips(read):
     at = np.repeat([(35.1, 139.1), (35.005, 139.005), (35.1, 139.1)], 2, axis=0)
     times = [f"2024-05-01T{hour:02d}:{minute:02d}" for hour in (8, 9, 10) for minute in (0, 20)]
     rows = pa.table({"id": ["a"] * 6, "t": times, "y": at[:, 0], "x": at[:, 1]})
-    where = {"grid": grid, "place": ("y", "x"), "time": "t", "person": "id", "trips": 5}
+    where = {"grid": grid, "place": ("x", "y"), "time": "t", "person": "id", "trips": 5}
     with refuses(InputError, "cell-outside-domain"):
         read(rows, **where)
     found = read(rows, outside="drop", **where)

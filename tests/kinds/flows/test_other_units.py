@@ -24,7 +24,7 @@ from tests.refusals import refuses
 
 PLAIN, CODES = make_units()
 BY_CODE = {"origin": "o", "destination": "d", "person": "id", "trips": 4}
-BY_POINT = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "trips": 4}
+BY_POINT = {"origin": ("ox", "oy"), "destination": ("dx", "dy"), "person": "id", "trips": 4}
 KEY = NoiseKey(bytes(range(32)))
 
 
@@ -131,7 +131,7 @@ def test_pings_and_stays_outside_are_in_the_zone(reader):
     if reader == "pings":
         read, more = geodp.flows.read_pings, {"speed": 99_999}
     found = read(
-        table, grid=GRID, other=OTHER, place=("y", "x"), time="t", person="id", trips=9, **more
+        table, grid=GRID, other=OTHER, place=("x", "y"), time="t", person="id", trips=9, **more
     )
     index = found.grid.decode(found.key)
     moved = index[1] != index[3]

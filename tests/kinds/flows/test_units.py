@@ -44,7 +44,7 @@ from tests.kinds.flows.test_publish import GRID
 from tests.kinds.flows.units import STEP, list_codes, make_units, unit_table, unit_trips
 from tests.refusals import refuses
 
-PLACES = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "trips": 4}
+PLACES = {"origin": ("ox", "oy"), "destination": ("dx", "dy"), "person": "id", "trips": 4}
 BY_CODE = {**PLACES, "origin": "o", "destination": "d"}
 
 
@@ -212,12 +212,12 @@ def test_pings_and_stays_in_units():
     times = [f"2024-05-01T{hour:02d}:{minute:02d}" for hour in (8, 9, 10) for minute in (0, 20)]
     x, y = UNITS.outlines.inner_points[at].T
     rows = {"id": ["a"] * 6, "t": times, "y": y, "x": x, "place": list_codes(UNITS, at)}
-    where = {"grid": UNITS, "time": "t", "person": "id", "trips": 5, "place": ("y", "x")}
+    where = {"grid": UNITS, "time": "t", "person": "id", "trips": 5, "place": ("x", "y")}
     index = pairs_of(UNITS).decode(geodp.flows.read_pings(pa.table(rows), **where).key)
     assert {*zip(index[1].tolist(), index[3].tolist(), strict=True)} == {(0, 5), (5, 9)}
     stays, also = (
         geodp.flows.read_stays(pa.table(rows), **where | {"place": place})
-        for place in ("place", ("y", "x"))
+        for place in ("place", ("x", "y"))
     )
     assert np.array_equal(stays.key, also.key)
     beyond = pa.table({**rows, "x": [*x[:5], 10.0]})
@@ -454,7 +454,7 @@ class TestCells:
         }
         # The first two meet, and are one.
         found = geodp.flows.read_stays(
-            pa.table(rows), grid=grid, other="elsewhere", place=("y", "x"), time="t", end="e",
+            pa.table(rows), grid=grid, other="elsewhere", place=("x", "y"), time="t", end="e",
             person="id", trips=4,
         )  # fmt: skip
         assert found.count.tolist() == [1]

@@ -16,6 +16,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
 from geodp.io.read.layout.presets import describe_layout
+from geodp.io.read.layout.recognise import require_longitude_first
 from geodp.io.read.options import PointOptions
 from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
@@ -187,6 +188,7 @@ class PointRows:
             )
         if reader.x is None:
             return []
+        require_longitude_first(reader.x, str(reader.y))
         move = transformation(lattice, reader.crs, reader.allow_ballpark)
         # A stated CRS is the operator's answer to the question that the check would raise.
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if reader.crs is None else None

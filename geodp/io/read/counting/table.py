@@ -27,6 +27,7 @@ from geodp.io.read.layout.official_tables import (
 )
 from geodp.io.read.layout.plane import REMEDY_OF_CELLS, UnitCheck
 from geodp.io.read.layout.presets import describe_layout
+from geodp.io.read.layout.recognise import require_longitude_first
 from geodp.io.read.options import NO_MARKS, TableOptions
 from geodp.io.read.rows.amount_titles import require_counts
 from geodp.io.read.rows.columns import InputTable, RowPositions, batches, find_column
@@ -229,6 +230,8 @@ class TableRows:
     def _locators(self, grid: Grid, wide: bool, key: str | None = None) -> list[Locator]:
 
         reader = self.reader
+        if reader.x is not None and reader.y is not None:
+            require_longitude_first(reader.x, reader.y)
         check = None if reader.x is None else UnitCheck(grid.places[0], REMEDY_OF_CELLS)
         locators = cell_locators(
             grid,

@@ -28,6 +28,7 @@ from importlib.resources import files
 from typing import TypeVar
 from unicodedata import normalize
 
+from geodp.errors import UsageError, printable
 from geodp.grid.codes.recognise import count_no_tokens, count_others, is_named_for
 from geodp.grid.markers import HIDDEN, is_negative, is_placeholder
 from geodp.io.read.rows.amount_titles import is_amount
@@ -231,6 +232,24 @@ def is_end(name: str, end: str, axis: str) -> bool:
     words = [word for word in re.split(r"[\W_]+", _plain(name)) if word]
     rest = [word for word in words if word not in _patterns_by_role()[end]]
     return len(rest) == len(words) - 1 and bool(find_named(axis, [("_".join(rest),)]))
+
+
+def require_longitude_first(x: str, y: str) -> None:
+    """Raise UsageError where columns are named for latitude and longitude, in this order.
+
+    >>> require_longitude_first("pickup_lon", "pickup_lat")
+    """
+    ends = ("first_end", "second_end")
+    found = [
+        find_named(axis, fold_columns([name])) or any(is_end(name, end, axis) for end in ends)
+        for name, axis in ((x, "latitude"), (y, "longitude"))
+    ]
+    if all(found):
+        raise UsageError(
+            f"{printable(x)} is named for a latitude and {printable(y)} for a longitude, and "
+            f"coordinates are x, y: write longitude first ({printable(y)}, then {printable(x)}).",
+            code="latitude-first",
+        )
 
 
 @cache

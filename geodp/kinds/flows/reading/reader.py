@@ -23,6 +23,7 @@ from geodp.grid.names import UNKNOWN
 from geodp.grid.outlines import Outlines
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.layout.presets import describe_layout
+from geodp.io.read.layout.recognise import require_longitude_first
 from geodp.io.read.rows.columns import InputTable, find_column
 from geodp.io.read.rows.decimals import Weights
 from geodp.io.read.rows.forms.geometry import NOT_POINT, Geometry, geometry_of, geometry_points
@@ -206,8 +207,8 @@ def count_as_other(index: IntArray, other: IntArray) -> IntArray:
 
 
 Place: TypeAlias = str | tuple[str, str]
-"""A column of codes, or of point geometries; or a pair of columns: row and column on a grid that
-lies nowhere, otherwise y and x, such as latitude and longitude."""
+"""A column of codes, or of point geometries; or a pair of columns: x and y, such as longitude
+and latitude, or row and column on a grid that lies nowhere."""
 
 CRS_UNUSED = Rule(
     "flows-crs-unused",
@@ -394,18 +395,17 @@ class RowReader(RowOptions):
     def locate_points(
         self, table: InputTable, place: Place, named: Sequence[str]
     ) -> Locator | None:
-        """Return the locator of points of a place, by y and x; None for codes, rows and columns.
+        """Return the locator of points of a place, by x and y; None for codes, rows and columns.
 
-        ``named``: as of :meth:`find_points`.
+        ``named``: as of :meth:`find_points`. UsageError for a latitude in the place of a longitude.
         """
         geometry = self.find_points(table, place, named)
         if geometry is not None:
             return geometry_points(self.land, geometry, self.crs, self.allow_ballpark)
         if isinstance(place, str) or not self.lies_on_earth:
             return None
-        y, x = place
-        points = point_locator(self.land, x, y, self.move, decimal=self.decimal)
-        return replace(points, columns=place, read=lambda ys, xs: points.read(xs, ys))
+        require_longitude_first(*place)
+        return point_locator(self.land, *place, self.move, decimal=self.decimal)
 
     def take_other(self, index: IntArray) -> IntArray:
         """Count places outside in the zone of all other places, if there is one.

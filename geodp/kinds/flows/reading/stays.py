@@ -18,6 +18,7 @@ from geodp.advice import takes
 from geodp.errors import CodeError, Rule, UsageError, require_none
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
+from geodp.io.read.layout.recognise import require_longitude_first
 from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.fields import coordinates, decimal_points
 from geodp.io.read.rows.forms.geometry import crs_of_points, read_points
@@ -286,7 +287,7 @@ def read_stays(paths: TableSource, *, grid: str | Grid, **options: Any) -> Count
     >>> import pyarrow as pa, geodp
     >>> when = {"t": ["2024-05-01T00:00", "2024-05-01T08:00", "2024-05-01T19:00"]}
     >>> stays = pa.table({"id": ["a"] * 3, "y": [0, 1, 0], "x": [0, 0, 0], **when})
-    >>> where = {"place": ("y", "x"), "time": "t", "person": "id"}
+    >>> where = {"place": ("x", "y"), "time": "t", "person": "id"}
     >>> table = geodp.flows.read_stays(stays, grid=geodp.Grid.regular((2, 2)), **where, trips=5)
     >>> int(table.count.sum())
     2
@@ -296,8 +297,8 @@ def read_stays(paths: TableSource, *, grid: str | Grid, **options: Any) -> Count
 
 COORDINATES = Rule(
     "flows-pings-without-coordinates",
-    "Pings need coordinates, as stays are found by distances: two columns such as lat,lon (--pings "
-    "lat,lon; place=('lat', 'lon')), or a column of point geometries, and a grid with a CRS.",
+    "Pings need coordinates, as stays are found by distances: two columns such as lon,lat (--pings "
+    "lon,lat; place=('lon', 'lat')), or a column of point geometries, and a grid with a CRS.",
 )
 
 ACCURACY = Rule(
@@ -339,14 +340,14 @@ class PointReader:
     def read(self, columns: Sequence[pa.Array]) -> tuple[Position, IntArray]:
         """Return the positions of points, and their rows and columns int64[2, n].
 
-        ``columns``: y and x, or geometries. CodeError at the first row without a point, or with a
+        ``columns``: x and y, or geometries. CodeError at the first row without a point, or with a
         place that is refused.
         """
         with in_words_of_flows():
             if len(columns) == 1:
                 east, north = read_points(columns[0])
             else:
-                north, east = (read_coordinates(one, self.decimal) for one in columns)
+                east, north = (read_coordinates(one, self.decimal) for one in columns)
             position = self.in_space(east, north)
             return position, np.stack(locate_points(self.land, east, north, self.move))
 
@@ -358,7 +359,7 @@ class Pings(Traces):
     Attributes
     ----------
     place : pair of str, or str
-        Columns of y and x, such as latitude and longitude; or a column of point geometries.
+        Columns of x and y, such as longitude and latitude; or a column of point geometries.
     time, person : str
         Columns of times, which are read to the second, and of ids of persons.
     time_zone : str, optional
@@ -430,7 +431,7 @@ class Pings(Traces):
         return "" if self.accuracy is None else " and is accurate enough"
 
     def list_columns(self) -> list[str]:
-        """Return the columns of y, x and time, and that of accuracies if there is one."""
+        """Return the columns of x, y and time, and that of accuracies if there is one."""
         if not self.lies_on_earth or self.land.crs is None:
             raise UsageError(COORDINATES)
         assert self.time is not None
@@ -446,6 +447,7 @@ class Pings(Traces):
     def prepare_places(self, table: InputTable) -> PointReader:
         """Return the reader of the points of a table, which have one CRS."""
         if isinstance(self.place, tuple):
+            require_longitude_first(*self.place)
             return self._columns_of_points
         assert self.place is not None
         geometry = self.find_points(table, self.place, self.columns_of_place)
@@ -573,7 +575,7 @@ def read_pings(paths: TableSource, *, grid: str | Grid, **options: Any) -> Count
     >>> places = {"lat": [35.05] * 5, "lon": [139.01] * 3 + [139.11] * 2}
     >>> grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
     >>> pings = pa.table({**rows, **places})
-    >>> where = {"place": ("lat", "lon"), "time": "t", "person": "id"}
+    >>> where = {"place": ("lon", "lat"), "time": "t", "person": "id"}
     >>> int(geodp.flows.read_pings(pings, grid=grid, **where, trips=5).count.sum())
     1
     """

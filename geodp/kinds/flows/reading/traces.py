@@ -371,8 +371,10 @@ class Traces(RowReader):
             points = self.find_points(table, self.place, self.columns_of_place)
             places = {"code" if points is None else "geometry": self.place}
         else:
-            axes = ("y", "x") if self.lies_on_earth else ("row", "col")
-            places = dict(zip(axes, self.place, strict=True))
+            axes, place = ("row", "col"), self.place
+            if self.lies_on_earth:
+                axes, place = ("y", "x"), self.place[::-1]
+            places = dict(zip(axes, place, strict=True))
         return self.describe(table, self.form, places)
 
 

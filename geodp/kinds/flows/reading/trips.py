@@ -114,8 +114,8 @@ class Trips(RowReader, WeightedReader):
     ----------
     origin, destination : str or pair of str
         Columns of codes, or of point geometries, each in a CRS of its own; or pairs of columns:
-        row and column on a grid that lies nowhere, otherwise y and x, such as latitude and
-        longitude. Points are looked up in the outlines of units; one on a border is in the unit
+        x and y, such as longitude and latitude, or row and column on a grid that lies nowhere.
+        Points are looked up in the outlines of units; one on a border is in the unit
         that is the first of the grid.
     value : str, optional
         Column of counts, if a row is several trips; no person is known then. How they are written

@@ -4,11 +4,15 @@ import random
 import re
 from functools import partial
 
+import pyarrow as pa
 import pytest
 
+import geodp
 from geodp.cli.inputs import reaches
+from geodp.errors import UsageError
 from geodp.io.read.layout.propose import propose
 from geodp.io.read.layout.recognise import Column, recognise
+from tests.refusals import refuses
 
 MESHES = ("53394611", "53394526", "53394612")
 SQUARES = ("1kmN2599E4695", "1kmN2600E4695", "1kmN2601E4699")
@@ -181,3 +185,35 @@ def test_no_record_changes_which_reading_is_chosen(what, settle):
             found = settle(dict(zip(columns, zip(*after, strict=True), strict=True))).options
             both = {*before} & {*found}
             assert {name: before[name] for name in both} == {name: found[name] for name in both}
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        partial(geodp.read_points, x="lat", y="lon"),
+        partial(geodp.read_table, x="lat", y="lon", value="n"),
+        partial(
+            geodp.flows.read_trips,
+            origin=("pickup_lat", "pickup_lon"),
+            destination=("dropoff_lon", "dropoff_lat"),
+        ),
+        partial(geodp.flows.read_pings, place=("緯度", "経度"), time="t", person="id", trips=1),
+        partial(geodp.flows.read_stays, place=("lat", "lon"), time="t", person="id", trips=1),
+    ],
+)
+def test_a_latitude_in_the_place_of_a_longitude_is_refused(read):
+    places = (
+        "lat",
+        "lon",
+        "pickup_lat",
+        "pickup_lon",
+        "dropoff_lat",
+        "dropoff_lon",
+        "緯度",
+        "経度",
+    )
+    rows = {name: [35.05 if "at" in name or name == "緯度" else 139.05] for name in places}
+    rows |= {"t": ["2024-05-01T08:00"], "id": ["a"], "n": [1]}
+    grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
+    with refuses(UsageError, "latitude-first"):
+        read(pa.table(rows), grid=grid)

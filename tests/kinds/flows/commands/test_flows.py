@@ -122,7 +122,7 @@ def test_pings_and_stays_become_the_same_flows_by_hour(traced, tmp_path):
     words = ("flows", "publish", *traced, "--by", "hour,daytype", "--key-file", tmp_path / "key")
     found = []
     for form, more in (("pings", ("--accuracy", "r")), ("stays", ("--end", "u", "--gap", "2h"))):
-        done(*words, tmp_path / f"{form}.csv", f"--{form}", "lat, lon", *more)
+        done(*words, tmp_path / f"{form}.csv", f"--{form}", "lon, lat", *more)
         found.append(package.open(tmp_path / "out").to_pandas())
     one, other = found
     assert one.equals(other)
@@ -135,18 +135,18 @@ def test_pings_and_stays_become_the_same_flows_by_hour(traced, tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--pings", "lat,lon", "--stays", "lat,lon"), "not both"),
-        (("--pings", "lat,lon", "--by", "mode"), "List all labels of mode"),
-        (("--pings", "lat,lon", "--by", "mode", "--labels", "mode=a,b"), "No column is named"),
-        (("--pings", "lat,lon", "--from", "lat"), "not both"),
-        (("--pings", "lat,lon", "--value", "lat"), "not both"),
-        (("--pings", "lat,lon", "--end", "t"), "--end goes with --stays"),
-        (("--stays", "lat,lon", "--radius", "9"), "--radius goes with --pings"),
+        (("--pings", "lon,lat", "--stays", "lon,lat"), "not both"),
+        (("--pings", "lon,lat", "--by", "mode"), "List all labels of mode"),
+        (("--pings", "lon,lat", "--by", "mode", "--labels", "mode=a,b"), "No column is named"),
+        (("--pings", "lon,lat", "--from", "lat"), "not both"),
+        (("--pings", "lon,lat", "--value", "lat"), "not both"),
+        (("--pings", "lon,lat", "--end", "t"), "--end goes with --stays"),
+        (("--stays", "lon,lat", "--radius", "9"), "--radius goes with --pings"),
         (("--from", "lat", "--to", "lon", "--gap", "1h"), "--pings or --stays"),
-        (("--pings", "lat,lon", "--dwell", "soon"), "duration"),
-        (("--pings", "lat,lon", "--contribution", "2"), "contribution"),
-        (("--pings", "lon,lat"), "swapped"),
-        (("--pings", "lat,lon", "--weight", "lat", "--max-weight", "2"), "not both"),
+        (("--pings", "lon,lat", "--dwell", "soon"), "duration"),
+        (("--pings", "lon,lat", "--contribution", "2"), "contribution"),
+        (("--pings", "lat,lon"), "write longitude first"),
+        (("--pings", "lon,lat", "--weight", "lat", "--max-weight", "2"), "not both"),
     ],
 )
 def test_forms_that_do_not_go_together_are_refused(traced, tmp_path, more, said):
@@ -370,5 +370,5 @@ def test_zones_without_codes_are_named_by_row_and_column(shared):
     inside = (index[0] < 4) & (index[1] < 4) & (index[2] == 2) & (index[3] == 5)
     assert row["trips"]["value"] == int(made.flows.table.count[inside].sum())
     refused = geodp(*words, "--from", "9999_0", "--to", "2_5")
-    assert refused.returncode == 2
+    assert refused.returncode == 5
     assert "named by row and column" in refused.stderr

@@ -89,7 +89,7 @@ def test_coordinates_may_have_decimal_commas(tmp_path):
     path = tmp_path / "trips.csv"
     rows = [f"35,05;139,05;35,15;139,15;{one}\n" for one in ("p;2,4", "q;3,6")]
     path.write_text("".join(["a;b;c;d;id;w\n", *rows]))
-    words = (path, *MESH, "--from", "a,b", "--to", "c,d", "--person", "id", "--trips", 1)
+    words = (path, *MESH, "--from", "b,a", "--to", "d,c", "--person", "id", "--trips", 1)
     words = (*words, "--epsilon", 1)
     assert "decimal" in refuse(tmp_path, *words)
     assert count(tmp_path, *words, "--decimal", ",", "--weight", "w", "--max-weight", 5) == 1
@@ -103,7 +103,7 @@ def test_pings_and_stays_take_decimal_commas_and_rows(tmp_path):
     path.write_text("\n".join(["Pings", "id;t;lat;lon;acc", *rows, "End of the list"]) + "\n")
     grid = package.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
     given = {"grid": grid, "time": "t", "person": "id", "trips": 5, "decimal": ","}
-    given |= {"header_row": 2, "last_row": 7, "place": ("lat", "lon")}
+    given |= {"header_row": 2, "last_row": 7, "place": ("lon", "lat")}
     assert package.flows.read_pings(path, **given, accuracy="acc").count.sum() == 1
     assert package.flows.read_stays(path, **given).count.sum() == 4
     with pytest.raises(InputError):

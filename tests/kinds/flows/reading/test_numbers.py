@@ -58,14 +58,14 @@ def test_a_coordinate_that_is_missing_is_told_as_such(missing):
     if isinstance(missing, str):
         y = [str(one) for one in y]
     table = pandas.DataFrame({"id": ["a"] * 3, "t": clock, "y": y, "x": [139.05] * 3})
-    given = {"grid": MESH, "place": ("y", "x"), "time": "t", "person": "id", "trips": 2}
+    given = {"grid": MESH, "place": ("x", "y"), "time": "t", "person": "id", "trips": 2}
     refuse("coordinate-missing", 2, geodp.flows.read_pings, table, **given)
 
 
 def test_a_time_that_is_unlike_others_is_named():
     clock = ["2024-05-01T08:00", "2024-05-01T08:10", "2024-05-01T08:20+09:00"]
     table = pandas.DataFrame({"id": ["a"] * 3, "t": clock, "y": [35.05] * 3, "x": [139.05] * 3})
-    given = {"grid": MESH, "place": ("y", "x"), "time": "t", "person": "id", "trips": 2}
+    given = {"grid": MESH, "place": ("x", "y"), "time": "t", "person": "id", "trips": 2}
     for reader in (geodp.flows.read_pings, geodp.flows.read_stays):
         assert "Column t" in refuse("flows-times-mixed", 1, reader, table, **given)
         # The first file says how times are written, and the second one differs.

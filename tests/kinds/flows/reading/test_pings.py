@@ -15,7 +15,7 @@ from tests.refusals import refuses
 
 KEY = NoiseKey(bytes(range(32)))
 MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
-WHERE = {"place": ("lat", "lon"), "time": "t", "person": "id"}
+WHERE = {"place": ("lon", "lat"), "time": "t", "person": "id"}
 ALL = 10_000
 """A bound that drops nothing."""
 
@@ -152,9 +152,11 @@ def test_places_outside_take_part_in_stays():
     # Neither there nor back, and no stay goes on meanwhile.
     assert pairs_of(table).total() == 1
     assert "a stay outside the domain were left out" in " ".join(table.reading.public_facts)
+    with refuses(UsageError, "latitude-first"):
+        read(rows, place=("lat", "lon"))
     for outside in (None, "drop"):
         with refuses(InputError, "flows-degrees"):
-            read(rows, place=("lon", "lat"), outside=outside)
+            read(rows.rename_columns(["id", "t", "x", "y"]), place=("x", "y"), outside=outside)
     assert pairs_of(read(rows, where={"id": "b"})).total() == 0
 
 

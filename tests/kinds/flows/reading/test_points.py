@@ -44,7 +44,7 @@ def read(source, **options):
 
 def read_numbers(frame, **options):
     rows = pandas.DataFrame(frame.drop(columns=["geometry", "to"], errors="ignore"))
-    ends = {"origin": ("oy", "ox"), "destination": ("dy", "dx")}
+    ends = {"origin": ("ox", "oy"), "destination": ("dx", "dy")}
     return geodp.flows.read_trips(rows, grid=GRID, **ends, **options)
 
 
@@ -78,7 +78,7 @@ def test_a_layer_of_points_has_codes_of_the_other_end(tmp_path):
         path = tmp_path / name
         frame.to_file(path)
         assert same(read(path, origin=column, destination="zone"), read_numbers(frame))
-        mixed = read(path, origin=column, destination=("dy", "dx"), by="mode",
+        mixed = read(path, origin=column, destination=("dx", "dy"), by="mode",
                      labels={"mode": ("a", "b")})  # fmt: skip
         assert mixed.count.sum() == len(frame)
 
@@ -94,7 +94,7 @@ def test_points_are_looked_up_in_the_outlines_of_units():
     given = {"grid": units, "outside": "drop"}
     found = geodp.flows.read_trips(frame, **ENDS, **given)
     assert found.count.sum() > 0
-    ends = {"origin": ("oy", "ox"), "destination": ("dy", "dx")}
+    ends = {"origin": ("ox", "oy"), "destination": ("dx", "dy")}
     assert same(found, geodp.flows.read_trips(numbers, **ends, **given))
 
 
@@ -114,7 +114,7 @@ def test_pings_and_stays_are_points(reader, tmp_path):
     frame.to_file(path)
     frame.to_crs("EPSG:6690").to_parquet(metres)
     given = {"grid": GRID, "time": "t", "person": "id", "trips": 50}
-    plain = reader(pandas.DataFrame(frame.drop(columns="geometry")), place=("y", "x"), **given)
+    plain = reader(pandas.DataFrame(frame.drop(columns="geometry")), place=("x", "y"), **given)
     assert plain.count.sum() > 50
     for source, column in ((frame, "geometry"), (path, "geom"), (metres, "geometry")):
         found = reader(source, place=column, **given)

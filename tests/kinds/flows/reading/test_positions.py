@@ -79,8 +79,8 @@ def test_points_that_a_projection_does_not_reach_are_outside(far):
     ]
     rows = {"id": ["a"] * 8, "t": times, "lat": lat, "lon": lon}
     table = pa.table({**rows, "y": np.roll(lat, -2), "x": np.roll(lon, -2)})
-    place, given = ("lat", "lon"), {"grid": UTM, "crs": "EPSG:4326", "person": "id", "trips": 9}
-    ends = {"origin": place, "destination": ("y", "x")}
+    place, given = ("lon", "lat"), {"grid": UTM, "crs": "EPSG:4326", "person": "id", "trips": 9}
+    ends = {"origin": place, "destination": ("x", "y")}
     for read, named, trips in (
         (geodp.flows.read_pings, {"place": place, "time": "t"}, 2),
         (geodp.flows.read_stays, {"place": place, "time": "t"}, 5),
@@ -97,12 +97,12 @@ def test_what_is_no_place_is_no_place_outside(reader):
     """A latitude of 95 degrees is a mistake, which dropping places outside would hide."""
     columns = {"id": ["a", "a"], "t": ["2024-05-01T08", "2024-05-01T09"]}
     table = pa.table({**columns, "lat": [46.0, 95.0], "lon": [15.0, 15.0]})
-    place, given = ("lat", "lon"), {"grid": UTM, "crs": "EPSG:4326", "person": "id", "trips": 9}
+    place, given = ("lon", "lat"), {"grid": UTM, "crs": "EPSG:4326", "person": "id", "trips": 9}
     named = {"place": place, "time": "t"}
     if reader == "read_trips":
         named = {"origin": place, "destination": place}
         table = table.append_column("y", table["lat"]).append_column("x", table["lon"])
-        named["destination"] = ("y", "x")
+        named["destination"] = ("x", "y")
     with refuses(InputError, "coordinate-not-degrees|flows-degrees") as refused:
         getattr(geodp.flows, reader)(table, **given, **named, outside="drop")
     assert refused.value.row == 2

@@ -250,7 +250,7 @@ def test_records_between_units_have_labels():
     times = [f"2024-05-01T{one}" for one in ("08:00", "08:20", "09:00", "09:20")]
     rows = {"id": ["a"] * 4, "t": times, "y": at[:, 1], "x": at[:, 0]}
     rows["mode"] = [None, "car", None, None]
-    where = {"grid": grid, "place": ("y", "x"), "time": "t", "person": "id", "trips": 5}
+    where = {"grid": grid, "place": ("x", "y"), "time": "t", "person": "id", "trips": 5}
     where |= {"by": ("hour", "mode"), "labels": {"mode": MODES}}
     assert labels_of(geodp.flows.read_pings(pa.table(rows), **where)) == [["8", "car"]]
     stays = {"id": ["a"] * 2, "t": ["2024-05-01T05:00", times[2]], "u": times[1::2]}

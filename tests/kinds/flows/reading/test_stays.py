@@ -193,12 +193,12 @@ def test_places_are_codes_coordinates_or_cells():
     by_code = trips_of(read(rows, MESH, place="code"))
     assert by_code.total() == 2
     for more in ({}, {"crs": "EPSG:6668"}):
-        table = read(rows, MESH, place=("lat", "lon"), **more)
+        table = read(rows, MESH, place=("lon", "lat"), **more)
         assert trips_of(table) == by_code
         said = table.reading.public.list_sentences()
         assert said[1].startswith("Places: y in column lat, x in column lon")
     with refuses(InputError, "point-not-longitude-latitude"):
-        read(rows, MESH, place=("lon", "lat"))
+        read(rows.rename_columns({"lat": "x", "lon": "y"}), MESH, place=("x", "y"))
     unknown = rows.set_column(3, "code", pa.array(["53390000"] * 3))
     with refuses(InputError, "cell-outside-domain"):
         read(unknown, MESH, place="code")

@@ -54,7 +54,7 @@ def trips_of_trackintel(rows):
 def test_nearly_all_trips_are_those_of_trackintel():
     rows = made()
     table = geodp.flows.read_pings(
-        rows, grid=MESH, place=("lat", "lon"), time="t", person="id", trips=10_000
+        rows, grid=MESH, place=("lon", "lat"), time="t", person="id", trips=10_000
     )
     ours = Counter(dict(zip(table.key.tolist(), table.count.tolist(), strict=True)))
     theirs = trips_of_trackintel(rows)

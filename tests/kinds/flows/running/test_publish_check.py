@@ -12,7 +12,7 @@ CODED = "id,o,d,t\na,53394611,53394612,2024-05-01T08:00\nb,53394612,53394611,202
 ENDS = ("--grid", "jis:basic", "--bounds", 139, 35, 140, 36, "--from", "o", "--to", "d")
 PERSONS = (*ENDS, "--person", "id", "--trips", 3)
 PINGS = "id,y,x,t\na,35.5,139.5,2024-05-01T08:00\n"
-OF_PINGS = (*ENDS[:7], "--pings", "y,x", "--time", "t", "--person", "id", "--trips", 3)
+OF_PINGS = (*ENDS[:7], "--pings", "x,y", "--time", "t", "--person", "id", "--trips", 3)
 
 REFUSALS = {
     "a place is no zone": (CODED.replace("53394611", "68401111", 1), PERSONS, "row 2"),
