@@ -1,6 +1,7 @@
 """Packages are layers, and imports go down only: one table, one test that lists violations."""
 
 import ast
+import functools
 import graphlib
 import re
 import sys
@@ -239,12 +240,20 @@ def place_of(name: str) -> str | None:
     return None if name else ""
 
 
+parse = functools.cache(ast.parse)
+
+
+def named(node: ast.expr) -> str:
+    """The last part of a name, such as ``importlib.import_module``; empty for other expressions."""
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
 def imports(source: str, names: set[str]) -> list[Import]:
     """All that a source imports, also inside functions, by text and for type checks alone."""
-    tree = ast.parse(source)
+    tree = parse(source)
     checked, late = set(), set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and named(node.test) == "TYPE_CHECKING":
             checked.update(id(inner) for inner in ast.walk(node))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             late.update(id(inner) for inner in ast.walk(node))
@@ -253,7 +262,7 @@ def imports(source: str, names: set[str]) -> list[Import]:
         modules: list[str] = []
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
+        elif isinstance(node, ast.Call) and named(node.func) == "import_module":
             modules = [a.value for a in node.args if isinstance(a, ast.Constant)]
         elif isinstance(node, ast.ImportFrom) and node.level:
             modules = ["geodp.relative"]
@@ -265,8 +274,9 @@ def imports(source: str, names: set[str]) -> list[Import]:
                 if own == "geodp" and alias.name == "__version__":
                     continue
                 modules.append(full if is_module or own == "geodp" else own)
-        inside = id(node) in checked | late
-        found += [Import(module, inside, id(node) in late) for module in modules]
+        in_function = id(node) in late
+        inside = in_function or id(node) in checked
+        found += [Import(module, inside, in_function) for module in modules]
     return found
 
 
@@ -309,7 +319,7 @@ def wrong_imports(name: str, source: str, names: set[str]) -> list[str]:
 
 def only_offers(source: str) -> bool:
     """Whether a source holds nothing but imports of geodp's own names, and their list."""
-    body = ast.parse(source).body
+    body = parse(source).body
     kinds = [n for n in body if not isinstance(n, ast.Expr)]
     own = [n for n in kinds if isinstance(n, ast.ImportFrom) and str(n.module).startswith("geodp")]
     rest = [n for n in kinds if not isinstance(n, ast.ImportFrom | ast.Import)]
@@ -336,7 +346,7 @@ def violations(package: Path) -> list[str]:
 def long_functions(file: str, source: str) -> list[str]:
     """Functions with too many lines, without their signature and their docstring."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.FunctionDef):
             said = ast.get_docstring(node, clean=False) or ""
             lines = node.end_lineno - node.body[0].lineno + 1 - len(said.splitlines())
@@ -406,7 +416,7 @@ def find_shared_classes(sources):
     """Names of classes that several files define, but for private ones."""
     homes = {}
     for name, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
+        for node in ast.walk(parse(source)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(name)
     return {one: files for one, files in homes.items() if len(files) > 1}
