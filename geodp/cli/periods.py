@@ -85,10 +85,6 @@ class PeriodsPublishing(TablesPublishing):
     def read_period(self, paths: Sequence[Path]) -> Any:
         """Read the files of one period."""
 
-    def read_known(self) -> dict[str, Any]:
-        """Read public files, before confidential ones: further keywords of `prepare_periods`."""
-        return {}
-
     @abstractmethod
     def prepare_periods(self, tables: Sequence[Any], **known: Any) -> Prepared[PeriodsDesign, Any]:
         """Do everything that comes before the charge, with what was read of every period."""

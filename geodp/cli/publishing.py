@@ -225,6 +225,10 @@ class TablesPublishing(Publishing):
         fields = {"kind": self.kind, **fields}
         return read_request(begin_check(self.options), self.grid, **fields)
 
+    def read_known(self) -> dict[str, Any]:
+        """Read public files, such as a prior, before confidential ones; return them by name."""
+        return {}
+
     def stage(self) -> AbstractContextManager[Any]:
         """Yield the folder of the release."""
         from geodp.io.folder.staged_release import StagedTables

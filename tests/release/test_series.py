@@ -140,7 +140,7 @@ def test_a_written_series_is_shown_and_exported(kind, folder, tmp_path):
         assert done.returncode == 0, done.stderr
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert find_faults(page) == []
-    assert all(f"<td>{time}</td>" in page for time in TIMES.names)
+    assert all(f'<th scope="row">{time}</th>' in page for time in TIMES.names)
     assert TIMES.names[-1] in (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert sorted(one.name for one in (tmp_path / "made").iterdir()) == [*TIMES.names]
     assert {*geodp.open(folder).to_pandas()["time"]} == {*TIMES.names}

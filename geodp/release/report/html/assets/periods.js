@@ -38,7 +38,8 @@ class Curve {
     this.points = numbers.map((one, at) => ({ at, one })).filter(({ one }) => Array.isArray(one));
     this.width = width;
     this.last = Math.max(numbers.length - 1, 1);
-    this.drawn = makeShape("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label });
+    const viewBox = `0 0 ${width} ${HEIGHT}`;
+    this.drawn = makeShape("svg", { viewBox, role: "img", "aria-label": label });
     if (this.points.length) this.draw();
   }
 
@@ -60,7 +61,9 @@ class Curve {
     const corner = (side) => ({ at, one }) => `${this.x(at)},${this.y(one[side])}`;
     const around = [...told.map(corner(2)), ...told.map(corner(1)).reverse()];
     this.add("polygon", { points: around.join(" "), class: "band" });
-    told.forEach(({ at, one }) => this.drawLine(this.x(at), this.y(one[1]), this.x(at), this.y(one[2]), "bar"));
+    told.forEach(({ at, one: [, low, high] }) => {
+      this.drawLine(this.x(at), this.y(low), this.x(at), this.y(high), "bar");
+    });
     this.add("polyline", { points: this.points.map(corner(0)).join(" "), class: "line" });
     this.points.forEach(({ at, one }) => this.add("circle", { cx: this.x(at), cy: this.y(one[0]), r: 3.5 }));
   }
@@ -181,7 +184,8 @@ class Series {
   /** Choose the smallest place around a point of a map. */
   pick(event, { rows, northwards }) {
     const group = event.currentTarget.querySelector("g");
-    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(group.getScreenCTM().inverse());
+    const point = new DOMPoint(event.clientX, event.clientY);
+    const { x, y } = point.matrixTransform(group.getScreenCTM().inverse());
     const [row, col] = [Math.floor(northwards ? rows - y : y), Math.floor(x)];
     const size = ([top, left, bottom, right]) => (bottom - top) * (right - left);
     const around = (data.boxes || [])
@@ -216,3 +220,4 @@ class Series {
 }
 
 new Series();
+document.documentElement.dataset.ready = "yes";
