@@ -320,6 +320,11 @@ def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     return ShownRows(rows)
 
 
+def names_areas(options: Mapping[str, Any]) -> bool:
+    """Test whether areas are named by code or by their corners."""
+    return bool(options["area"] or options["box"])
+
+
 def asks_regions(options: Mapping[str, Any]) -> bool:
     """Test whether areas, flows or lines are named."""
     return any(options.get(name) for name in ("polygons", "area", "box", "origins", "across"))
