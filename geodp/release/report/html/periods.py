@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Figures, hide_figures, subtract_all
-from geodp.io.folder.kinds import kind_of
 from geodp.io.write.frame import cell_size
 from geodp.io.write.map.look import Language
 from geodp.io.write.map.panel import Panel
@@ -166,7 +165,7 @@ def write_periods(
 def _name_subject(index: Any, view: View, page: Page, language: Language) -> str:
     """Name what a series is about, at the beginning of its title."""
     amount = getattr(index, "amount", None)
-    text = page.get(f"subject_{kind_of(index).name}")
+    text = page.get(f"subject_{index.kind}")
     if text is None:
         text = name_counted(view, page, language) if amount is None else amount.name
     return f"{text[:1].upper()}{text[1:]}" if language == "en" else text
