@@ -246,7 +246,8 @@ def list_rows(
     placed = len(regions) > 1 or not timed
     head = [page["column_place"]] * placed + [page["column_time"]] * timed
     # The periods of a place stand below each other.
-    order = sorted(rows, key=lambda at: [*regions].index(at[0]))
+    number = {place: at for at, place in enumerate(regions)}
+    order = sorted(rows, key=lambda at: number[at[0]])
     return [*head, *(name_quantity(one, page) for one in names)], [
         (*[place] * placed, *[time] * timed, *rows[place, time]) for place, time in order
     ]
