@@ -22,9 +22,6 @@ from geodp.grid.pairs import ENDS, PairOrder
 MAX_CELLS = 1 << 26
 """Maximal cells of a region."""
 
-BOX = re.compile(r"([0-9]{1,9})_([0-9]{1,9})(?::([0-9]{1,9})_([0-9]{1,9}))?")
-"""Rows and columns of one cell, or of the first and the last of a box."""
-
 NO_PLACE = Rule(
     "polygons-need-one-map",
     "Polygons need a grid of one map with a place on the Earth, or units with outlines.",
@@ -32,6 +29,9 @@ NO_PLACE = Rule(
 
 Labels = Mapping[str, str | Sequence[str]]
 """Selected labels by attribute; all labels of attributes that are not listed."""
+
+CELLS = re.compile(r"([0-9]{1,9})_([0-9]{1,9})(?::([0-9]{1,9})_([0-9]{1,9}))?")
+"""Row and column of one cell, or of the first and the last of a box."""
 
 ABOVE = "give those of the regions above it first, the coarsest first, as in 13/101."
 
@@ -467,7 +467,7 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
         cells = _region(regions, code, position)
         if cells is not None:
             return cells
-        if place.system is None:
+        if place.system is None and not (grid.names.on_map and CELLS.fullmatch(code.strip())):
             names = ", ".join(regions.levels)
             raise CodeError(position, f"{code!r} is not a code of {names}.", code="code-unknown")
     if place.system is None:
@@ -490,7 +490,7 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
 
 def _box_of(place: Lattice, code: str, position: int) -> NDArray[np.int64]:
     """Return row and column of the cells of a box on a grid without codes: int64[2, k]."""
-    found = BOX.fullmatch(code.strip())
+    found = CELLS.fullmatch(code.strip())
     if found is not None:
         top, left = (int(one) for one in found.group(1, 2))
         bottom, right = (int(found[at] or first) for at, first in ((3, top), (4, left)))
