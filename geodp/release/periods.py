@@ -113,6 +113,19 @@ class Periods:
             )
         return cls(times, step)
 
+    @classmethod
+    def between(cls, first: str, last: str) -> Self:
+        """Return all periods from the first to the last; UsageError as of :meth:`of`.
+
+        Examples
+        --------
+        >>> Periods.between("2024-11", "2025-01").names
+        ('2024-11', '2024-12', '2025-01')
+        """
+        ends = cls.of((first, last))
+        start, stop = _read(ends.names, ends.step)
+        return cls(tuple(map(str, np.arange(start, stop + 1))), ends.step)
+
     @property
     def starts(self) -> NDArray[np.int64]:
         """Hours from the start of the first period to the start of each: int64[times]."""

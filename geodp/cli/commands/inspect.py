@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, Answer, list_answers
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
@@ -19,7 +19,6 @@ from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError, printable
 from geodp.options.option import Option
 from geodp.options.shared import JSON
-from geodp.registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
@@ -82,7 +81,8 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         # Row numbers that were detected become part of the proposed command.
         options |= rows
         proposed = _propose(path, {**options, **named}, description)
-        answers = _list_answers(file, description, options)
+        found = list_answers(description)
+        answers = [_write_answer(one, file, options) for one in found]
     if as_json:
         description |= proposed | {"answers": answers}
         click.echo(json.dumps(description, ensure_ascii=False, indent=1))
@@ -102,8 +102,17 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         return
     if answers:
         click.echo()
-        click.echo(translate_message(OF_COUNTS))
+        click.echo(translate_message(HOW_MANY))
     _print_proposal(proposed)
+
+
+def _write_answer(answer: Answer, file: str, opening: dict[str, Any]) -> dict[str, Any]:
+    """Return a question with the command that answers it, and what is left to do."""
+    flags = {f"--{name.replace('_', '-')}": (str(one),) for name, one in opening.items()}
+    budget = {"--epsilon": ("0.1",), "--output": ("out",)}
+    command = answer.write_command([file], {**flags, **budget})
+    asks, blank = [*answer.asks], bool(answer.blanks)
+    return {"question": answer.question, "asks": asks, "command": command, "blank": blank}
 
 
 def _print_answer(one: dict[str, Any]) -> None:
@@ -208,55 +217,6 @@ def _propose(
     return {**result, "areas": areas, "command": command, "blank": any(blanks)}
 
 
-def _list_answers(
-    file: str, description: dict[str, Any], opening: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """List the questions that other kinds of release than counts answer, with their commands."""
-    from geodp.io.read.layout.inspect import name_roles
-    from geodp.io.read.layout.propose import request_grid
-
-    tables = [one for one in description.get("tables", ()) if one["columns"]]
-    if len(tables) != 1:
-        return []
-    table, roles = tables[0], name_roles(tables[0])
-    stated = [getattr(module, "FILE_QUESTIONS", ()) for module in find_modules("options")]
-    flags = [
-        word for name, one in opening.items() for word in (f"--{name.replace('_', '-')}", str(one))
-    ]
-    answers = []
-    for one in chain.from_iterable(stated):
-        place = _words_of_place(roles, table) if one.located else []
-        if not one.fits(roles) or place is None:
-            continue
-        words = [*one.list_words(roles), *place, *_words_of_grid(table, roles)]
-        blank = any(word.isupper() for word in words if word not in roles.values())
-        words += [*flags, "--epsilon", "0.1", "--output", "out"]
-        command = " ".join(["geodp", one.command, *map(quote, [file, *words])])
-        asks = [] if table["grid"] else [request_grid(table)]
-        question = one.question.format_map(roles)
-        answers.append(
-            {"question": question, "asks": [*one.asks, *asks], "command": command, "blank": blank}
-        )
-    return answers
-
-
-def _words_of_place(roles: dict[str, str], table: dict[str, Any]) -> list[str] | None:
-    """Return the options for the place of a row; None where no column says it."""
-    if {"x", "y"} <= roles.keys():
-        return ["--x", roles["x"], "--y", roles["y"]]
-    if "code" in roles:
-        return ["--code", roles["code"]]
-    return [] if table["points"] else None
-
-
-def _words_of_grid(table: dict[str, Any], roles: dict[str, str]) -> list[str]:
-    """Return the option for the grid of a table's codes, or what stands for it."""
-    if table["grid"]:
-        return ["--grid", str(table["grid"])]
-    codes = "code" in roles and "x" not in roles and not table["grids"]
-    return (OF_UNITS if codes else BLANKS["--grid"]).split()
-
-
 PROTECTED = "format: release of geodp ({title}), whose numbers are protected already"
 
 TO_USE = "to read it, check it and describe it:"
@@ -266,8 +226,6 @@ NOT_SHOWN = "columns: the first row looks like data; names are not shown"
 GRID_DRAFT = "codes of no known grid; complete this draft to define it (--grid file:mine.toml):"
 
 TO_PUBLISH = "to publish:"
-
-OF_COUNTS = "How many persons, or other units, are where?"
 
 TO_FILL = "to publish, after replacing what is in capitals:"
 
@@ -279,7 +237,7 @@ BLANKS_OF_AMOUNTS = "--clip LOWER UPPER --unit-of-amount UNIT"
 """Placeholders of what only the operator knows of amounts, both public."""
 
 BLANKS = {
-    "--grid": "--grid GRID",
+    "--grid": OF_GRID,
     "--code": "--code COLUMN",
     "--points": "--points",
     "--person": "--contribution NUMBER",
@@ -300,9 +258,6 @@ ONE_NAME = re.compile(
     r"\(--(person)\): ([^\s,]+), or|\(--(grid)\), if all codes are of one: ([^\s,]+)$"
 )
 """The only name that a question offers."""
-
-OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
-
 
 def _blank_of(question: str) -> str:
     """Return the placeholder for a question in the command; empty if it needs no option."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -27,7 +27,7 @@ from geodp.kinds.amounts.running.options import (
     read_amounts_prior,
     read_axes,
 )
-from geodp.kinds.series.commands.publish_series import part_inputs
+from geodp.kinds.series.commands.publish_series import list_snapshots, part_inputs
 from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
 
 if TYPE_CHECKING:
@@ -101,14 +101,17 @@ class AmountsPublishing(TablesPublishing):
 
         # A public file: what is wrong with it is told before records are read.
         prior, source = read_amounts_prior(self.options, self.grid)
-        table = self.read_records(self.options["inputs"])
+        table = self.read_records({})
         known = {"prior": prior, "prior_source": source}
         return prepare_amounts(table, self.request, **self.asked, **known)
 
-    def read_records(self, paths: Sequence[Path]) -> AmountTable:
-        """Read records of one period, of which each reader counts what lies beyond the clip."""
-        reader = make_records_reader(self.options, self.grid, self.request)
-        return reader.read(paths)
+    def read_records(self, period: Mapping[str, Any]) -> AmountTable:
+        """Read records, or those of a period by its options.
+
+        Each reader counts what lies beyond the clip.
+        """
+        options = {**self.options, **period}
+        return make_records_reader(options, self.grid, self.request).read(options["inputs"])
 
     def design(self, inputs: Any) -> StoredDesign:
         """Design the release from the inputs of an interrupted run."""
@@ -135,12 +138,13 @@ class AmountsPublishing(TablesPublishing):
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish_series(**options: Any) -> None:
-    """Release amounts of several periods, each given as TIME=FILE, under one budget.
+    """Release amounts of several periods under one budget: a file for each, or one for all.
 
     \b
     geodp amounts publish-series 2015=persons-2015.csv 2020=persons-2020.csv --grid jis:half
         --bounds 139 35 140 36 --code mesh --amount income --clip 0 1000
         --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --person-in all --output out
+    geodp amounts publish-series FILE --period year --periods 2015..2020 ...
 
     Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
     once; FILE may be a folder or a pattern. All periods have one clip, step, unit and one set of
@@ -161,7 +165,8 @@ class AmountSeriesPublishing(AmountsPublishing):
         from geodp.release.periods import Periods
 
         options = self.options
-        self.periods = Periods.of(sorted(options["snapshots"]))
+        self.snapshots = list_snapshots(options)
+        self.periods = Periods.of([*self.snapshots])
         metadata = require_series_metadata(read_metadata_options(options, AmountsSeriesKind()))
         self.series = AmountsSeriesOptions(
             person=options["person_in"], means=not options["no_means"], share=options["share"]
@@ -178,7 +183,7 @@ class AmountSeriesPublishing(AmountsPublishing):
         tables = []
         for time in self.periods.names:
             with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
-                tables.append(self.read_records(self.options["snapshots"][time]))
+                tables.append(self.read_records(self.snapshots[time]))
         known = {"prior": prior, "prior_source": source}
         return prepare_series(tables, self.periods, self.request, self.series, **known)
 

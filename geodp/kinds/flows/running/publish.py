@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +124,13 @@ class FlowsPublishing(TablesPublishing):
         promise = release.index.guarantee
         without_noise = {"without_noise": ["prior.parquet"]} if _has_prior_file(release) else {}
         return {"unit": promise.unit, "trips": promise.contribution, **without_noise}
+
+    def choose_area(self) -> Sequence[str]:
+        """Return options for the trips within an area."""
+        from geodp.grid.region import choose_code
+
+        code = choose_code(self.grid)
+        return ["--polygons", "FILE"] if code is None else ["--from", code, "--to", code]
 
     def sentences(self, release: Flows) -> list[str]:
         """Say which file has no noise."""

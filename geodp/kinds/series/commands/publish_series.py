@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError, printable
 from geodp.options.option import Option, joined
-from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERSON_IN, REQUEST, RUN
+from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERIODS, PERSON_IN, REQUEST, RUN
 
 if TYPE_CHECKING:
     from geodp.kinds.series.publish import SeriesDesign
@@ -66,10 +67,14 @@ SERIES = joined(
 """Options of a series of tables alone."""
 
 
+PLAIN = ""
+"""In the place of a time: files with all snapshots, of which a column says the period."""
+
+
 def part_inputs(
     context: click.Context, _parameter: click.Parameter, texts: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Return the files of ``TIME=FILE``, and store those of each time in the context.
+    """Return the files of ``TIME=FILE`` and of plain files, and store those of each time.
 
     UsageError for a repeated time: its files may be the two hours of one name at the end of summer
     time, or two editions of one month, and would be added up.
@@ -80,13 +85,11 @@ def part_inputs(
     parted: dict[str, tuple[Path, ...]] = {}
     for text in texts:
         time, equals, path = text.partition("=")
-        if not equals or not path:
-            raise UsageError(
-                "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv.",
-                code="snapshot-form",
-            )
+        # A file's own name may contain an equals sign.
+        if not equals or not path or os.path.isfile(text):
+            time, path = PLAIN, text
         refuse_url(path)
-        if time in parted:
+        if time in parted and time != PLAIN:
             raise UsageError(
                 f"The time {printable(time[:40])} occurs twice; each may occur once only. If "
                 "several files make up one snapshot, give their folder or a pattern: "
@@ -94,25 +97,59 @@ def part_inputs(
                 code="snapshot-twice-given",
             )
         files = [path] if os.path.isfile(path) else list_paths(path)
-        parted[time] = tuple(map(Path, files))
+        parted[time] = (*parted.get(time, ()), *map(Path, files))
     # Readers and layouts expect a flat list of files; the times are needed again when snapshots
     # are read.
     context.params["snapshots"], context.meta[INPUTS] = parted, texts
     return tuple(path for paths in parted.values() for path in paths)
 
 
+def list_snapshots(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """List the snapshots by time, each with the options by which it is read.
+
+    Those are its files, or all files and the rows of its period. UsageError where a time or the
+    column of periods is missing, and for periods of another step than the columns say.
+    """
+    from geodp.release.periods import Periods
+
+    parted, period, periods = (options[name] for name in ("snapshots", "period", "periods"))
+    if (period is None) == (PLAIN in parted) or (period is not None and len(parted) > 1):
+        raise UsageError(
+            "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv; or they are "
+            "plain files, and a column says the period of each row (--period COLUMN --periods "
+            "2024-01..2024-12).",
+            code="snapshot-form",
+        )
+    if period is None:
+        return {time: {"inputs": files} for time, files in sorted(parted.items())}
+    first, _, last = periods.partition("..")
+    columns, snapshots = period.split(","), {}
+    for time in Periods.between(first, last).names:
+        parts = [time] if len(columns) == 1 else re.split("[-T]", time)
+        if len(parts) != len(columns):
+            raise UsageError(
+                f"--period names {len(columns)} columns, and {time} has {len(parts)} parts: name "
+                "one column, or one for every part, such as year,month for 2024-05.",
+                code="period-columns-differ",
+            )
+        terms = (f"{column}={part}" for column, part in zip(columns, parts, strict=True))
+        snapshots[time] = {"inputs": parted[PLAIN], "where": (*options["where"], *terms)}
+    return snapshots
+
+
 @click.command("publish-series", cls=ReadingCommand, rare=("mask",), no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(
-    *(LAYOUT, DOMAIN, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES), RUN, FOLDER, CHECK)
+    *(LAYOUT, DOMAIN, PERIODS, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES), RUN, FOLDER, CHECK)
 )
 def publish_series(**options: Any) -> None:
-    """Release the snapshots of a series, each given as TIME=FILE, under one budget.
+    """Release the snapshots of a series under one budget: a file for each, or one for all.
 
     \b
     geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
         --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
         --person-in all --output out
+    geodp publish-series year.csv --period month --periods 2024-01..2024-12 ...
 
     Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
     once; FILE may be a folder or a pattern. Use a series (geodp publish-series) for a
@@ -141,7 +178,8 @@ class SeriesPublishing(Publishing):
         check_applicable(context)
         if not options["unit"].strip() or not options["unit"].isprintable():
             raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
-        self.periods = Periods.of(sorted(options["snapshots"]))
+        self.snapshots = list_snapshots(options)
+        self.periods = Periods.of([*self.snapshots])
         method, self.grid = mechanism(options["method"]), grid_of(options)
         metadata = require_series_metadata(read_metadata_options(options, SeriesOfReleases()))
         asked = begin_check(options)
@@ -163,7 +201,7 @@ class SeriesPublishing(Publishing):
 
         tables = []
         for time in self.periods.names:
-            options = {**self.options, "inputs": self.options["snapshots"][time]}
+            options = {**self.options, **self.snapshots[time]}
             with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
                 tables.append(read(options, self.grid, self.request.key))
         return prepare_series(tables, self.periods, self.request, self.series)
