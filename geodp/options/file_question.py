@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Formatter
 
-
 ASK_PERIODS = (
     "Which are the first and the last period (--periods FIRST..LAST, such as 2024-01..2024-12)? "
     "They are public and never taken from the rows; rows of other periods are not read."

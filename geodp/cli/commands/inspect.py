@@ -259,6 +259,7 @@ ONE_NAME = re.compile(
 )
 """The only name that a question offers."""
 
+
 def _blank_of(question: str) -> str:
     """Return the placeholder for a question in the command; empty if it needs no option."""
     flags = re.findall(r"--[a-z][a-z-]*", question)

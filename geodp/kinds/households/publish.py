@@ -15,6 +15,7 @@ from geodp.kinds.households.inputs import (
     DEFAULT_SIZE,
     NO_SIZES,
     TWO_TABLES,
+    SizedGrid,
     Sizes,
     Streams,
     require_one_date,
@@ -446,7 +447,10 @@ def _prepare_sizes(sizes: Sizes, request: Request) -> Prepared[SizesDesign, Hous
     if not bounds_households(table):
         bound = vouch_contribution((table,), request.terms.contribution)
         table = replace(table, bound=bound)
-    prepared = prepare(table, replace(request, method=Parts()))
+    sized = SizedGrid.of(table.grid)
+    # No household has two sizes: equal counts of small numbers of them are chance.
+    disjoint = [table.grid.attributes[sized.axis].name]
+    prepared = prepare(table, replace(request, method=Parts()), disjoint)
     inputs = prepared.design.inputs
     inputs = replace(inputs, facts=(*inputs.facts, *sizes.facts))
     design = SizesDesign.of(table.grid, request, inputs)

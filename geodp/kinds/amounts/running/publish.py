@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click

@@ -140,7 +140,8 @@ def list_snapshots(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 @click.command("publish-series", cls=ReadingCommand, rare=("mask",), no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(
-    *(LAYOUT, DOMAIN, PERIODS, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES), RUN, FOLDER, CHECK)
+    *(LAYOUT, DOMAIN, PERIODS, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES)),
+    *(RUN, FOLDER, CHECK),
 )
 def publish_series(**options: Any) -> None:
     """Release the snapshots of a series under one budget: a file for each, or one for all.
