@@ -22,6 +22,7 @@ from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.names import UNKNOWN
 from geodp.grid.outlines import Outlines
 from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, find_column
 from geodp.io.read.rows.decimals import Weights
@@ -405,7 +406,11 @@ class RowReader(RowOptions):
             return None
         y, x = place
         points = point_locator(self.land, x, y, self.move, decimal=self.decimal)
-        return replace(points, columns=place, read=lambda ys, xs: points.read(xs, ys))
+        unit = UnitCheck(self.land, REMEDY_OF_POINTS)
+        # A stated CRS is the operator's answer to the question that the check would raise.
+        check = None if self.crs is not None else lambda table, ys, xs: unit(table, xs, ys)
+        swapped = replace(points, columns=place, check=check)
+        return replace(swapped, read=lambda ys, xs: points.read(xs, ys))
 
     def take_other(self, index: IntArray) -> IntArray:
         """Count places outside in the zone of all other places, if there is one.
