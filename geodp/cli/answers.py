@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp.cli.output import quote
@@ -14,6 +15,7 @@ from geodp.registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.cli.options import StrictCommand
+    from geodp.io.read.rows.input_files import FilePath
 
 COUNTS = "publish"
 """Command that answers how many are where, of which no file question is needed."""
@@ -57,7 +59,7 @@ class Answer:
         return " ".join(["geodp", self.command, *map(quote, [*inputs, *words])])
 
 
-def list_answers(description: Mapping[str, Any]) -> list[Answer]:
+def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> list[Answer]:
     """List the questions that other kinds of release than counts answer.
 
     Parameters
@@ -65,6 +67,8 @@ def list_answers(description: Mapping[str, Any]) -> list[Answer]:
     description : mapping
         Result of :func:`geodp.io.read.layout.inspect.inspect`. Tables of an archive answer a
         question if the columns of all have the same roles.
+    files : sequence of path
+        All inputs, of which the first is described.
     """
     from geodp.io.read.layout.inspect import name_roles
     from geodp.io.read.layout.propose import request_grid
@@ -74,10 +78,10 @@ def list_answers(description: Mapping[str, Any]) -> list[Answer]:
     if not tables or any(name_roles(one) != roles for one in tables[1:]):
         return []
     table = tables[0]
-    answers = []
+    answers, dated = [], _are_dated(files)
     for one in _list_file_questions():
         place = _name_place(roles, table) if one.located else {}
-        if not one.fits(roles) or place is None:
+        if not one.fits(roles) or place is None or (one.dated and not dated):
             continue
         options = {**one.list_options(roles), **place, **_name_grid(table, roles)}
         columns = {*roles.values()}
@@ -118,6 +122,18 @@ def find_command(words: str) -> StrictCommand | None:
         command = command.commands[word]
     found: StrictCommand = command
     return found
+
+
+def _are_dated(files: Sequence[FilePath]) -> bool:
+    """Test whether the names of several files, or members of an archive, say a period each."""
+    from geodp.io.read.rows.members import list_members
+    from geodp.release.periods import find_period
+
+    names = [Path(one).name for one in files]
+    if len(files) == 1:
+        names = list_members(Path(files[0]))
+    periods = {*map(find_period, names)}
+    return len(periods) == len(names) > 1 and None not in periods
 
 
 def _name_place(

@@ -37,6 +37,8 @@ class FileQuestion:
         Further options; in capitals what only the operator knows.
     without : tuple of str
         Roles that no column may have.
+    dated : bool
+        Whether it is one of several files, or members of an archive, whose names say their period.
     located : bool
         Whether further columns say where a row is (``--code``, or ``--x`` and ``--y``).
     asks : tuple of str
@@ -49,6 +51,7 @@ class FileQuestion:
     persons: tuple[str, str] = ("", "")
     more: str = ""
     without: tuple[str, ...] = ()
+    dated: bool = False
     located: bool = True
     asks: tuple[str, ...] = ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,7 +46,8 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     """Describe FILE: its layout, columns and grid, but never values, sums or row counts.
 
     Names, labels and delimiters are quoted for a shell. The output ends with the command that
-    publishes the file, and with what that command still needs.
+    publishes the file, and with what that command still needs. Of a folder, the first file is
+    described.
     """
     from geodp.io.folder.kinds import TABLE, find_kind
     from geodp.io.read.layout.inspect import KnownRoles
@@ -56,6 +58,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         find_release_of,
         is_packed_release,
     )
+    from geodp.io.read.rows.input_files import list_paths
     from geodp.io.verify.card import public_folder, warn_if_withdrawn
 
     # A release is public: reading it as confidential input would spend budget for nothing.
@@ -75,13 +78,16 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         return
     options = {name: one for name, one in options.items() if one is not None}
     named = {} if code is None else {"code": code}
-    with fetch_urls(file) as path:
+    # Of a folder, the first file is described, and the commands read all.
+    files = list_paths(file) if os.path.isdir(file) else [file]
+    with fetch_urls(str(files[0])) as path:
         description = run(path, **options, known=KnownRoles(key=code))
         rows = _rows_of(description)
         # Row numbers that were detected become part of the proposed command.
         options |= rows
-        proposed = _propose(path, {**options, **named}, description)
-        found = list_answers(description)
+        shown = path if file == files[0] else file
+        proposed = _propose(path, {**options, **named}, description, shown)
+        found = list_answers(description, files if len(files) > 1 else [path])
         answers = [_write_answer(one, file, options) for one in found]
     if as_json:
         description |= proposed | {"answers": answers}
@@ -180,9 +186,9 @@ def _print_table(table: dict[str, Any]) -> None:
 
 
 def _propose(
-    file: FilePath, explicit: dict[str, Any], description: dict[str, Any]
+    file: FilePath, explicit: dict[str, Any], description: dict[str, Any], inputs: FilePath
 ) -> dict[str, Any]:
-    """Return the preset that fits, the open questions, and the command that publishes."""
+    """Return the preset that fits, the open questions, and the command that publishes inputs."""
     from geodp.cli.commands.publish import publish
     from geodp.cli.layout import command_of
     from geodp.io.read.layout.propose import propose
@@ -208,7 +214,7 @@ def _propose(
     if all(
         "--" in question for question in proposal.questions
     ):  # else the file itself is to be changed
-        command = command_of(publish, file, replace(proposal, options=options), blanks)
+        command = command_of(publish, inputs, replace(proposal, options=options), blanks)
         if proposal.amount:
             command = command.replace("geodp publish ", "geodp amounts publish ", 1)
     areas = _areas(proposal.options)

@@ -247,5 +247,16 @@ FILE_QUESTIONS = (
         more="--periods FIRST..LAST --person-in all --clip LOWER UPPER --unit-of-amount UNIT",
         asks=(_CLIP, ASK_PERIODS, ASK_PERSON_IN),
     ),
+    FileQuestion(
+        "What are the numbers, sums and means of {amount} by place in every period? Every row is "
+        "one record of the period in the file's name.",
+        "amounts publish-series",
+        "--amount {amount}",
+        ("--person {person} --contribution 1", "--contribution NUMBER"),
+        more="--person-in all --clip LOWER UPPER --unit-of-amount UNIT",
+        without=("period",),
+        dated=True,
+        asks=(_CLIP, ASK_PERSON_IN),
+    ),
 )
 """Questions that a file can answer by releases of amounts."""

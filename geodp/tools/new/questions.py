@@ -234,7 +234,7 @@ def read_call(
     names = tuple(map(str, context.meta[INPUTS]))
     if not inputs:
         return NewCall(arguments, context, dict(context.params), names)
-    answers = _list_all_answers(_inspect(context.params))
+    answers = _list_all_answers(_inspect(context.params), inputs)
     question = context.params["question"]
     if question is None and len(answers) == 1 and answers[0].command != COUNTS:
         return read_call(outer, ("--question", answers[0].command, *arguments), fetched)
@@ -268,12 +268,12 @@ def _inspect(options: Mapping[str, Any]) -> dict[str, Any]:
     return inspect(options["inputs"][0], **{name: options[name] for name in OPENING})
 
 
-def _list_all_answers(description: Mapping[str, Any]) -> list[Answer]:
-    """List the questions that a file can answer, counts last."""
+def _list_all_answers(description: Mapping[str, Any], files: Sequence[Path]) -> list[Answer]:
+    """List the questions that files can answer, counts last."""
     # Trips have no one place at which they could be counted.
     trips = any(table["ends"] for table in description.get("tables", ()))
     counts = [] if trips else [Answer(HOW_MANY, COUNTS, {}, (), ())]
-    return [*list_answers(description), *counts]
+    return [*list_answers(description, files), *counts]
 
 
 def _read_call_of_kind(
@@ -574,8 +574,10 @@ def _file_prompt_question(call: NewCall, ask: str) -> OpenQuestion:
 
 def _sentence(ask: str) -> str:
     """Format a decision as a sentence in the reader's language, without repeating the question."""
-    text = translate_message(ask.removeprefix(REQUEST_CONTRIBUTION)).removeprefix("; ")
-    return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
+    english = ask.removeprefix(REQUEST_CONTRIBUTION)
+    text = translate_message(english).removeprefix("; ")
+    stop = "." if text.isascii() or text == english else "。"
+    return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else stop)
 
 
 def _area_question(call: NewCall) -> OpenQuestion:

@@ -364,6 +364,8 @@ def recognise(
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
+            code = by_name.only("area_code", first=True)
+        if code is None and not near:
             code = by_name.only("any_code", first=True)
         # Names of areas locate rows where nothing else does.
         if code is None and not near and by_name.only("longitude") is None and not found_ends:
@@ -371,7 +373,8 @@ def recognise(
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
-    if grid is None and not possible(grids) and not by_name.families(places):
+    of_areas = not places.isdisjoint(by_name.all("area_code"))
+    if grid is None and not (possible(grids) or by_name.families(places) or of_areas):
         grids = _judge_tokens([columns[at] for at in sorted(places)])
     x, y = by_name.only("longitude"), by_name.only("latitude")
     # One coordinate alone locates nothing.

@@ -20,7 +20,7 @@ from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
-from geodp.errors import UsageError, printable
+from geodp.errors import Rule, UsageError, printable
 from geodp.options.option import Option, joined
 from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERIODS, PERSON_IN, REQUEST, RUN
 
@@ -104,24 +104,48 @@ def part_inputs(
     return tuple(path for paths in parted.values() for path in paths)
 
 
+FORMS = Rule(
+    "snapshot-form",
+    "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv; or they are plain files "
+    "whose names contain one time each, such as visits-2024-05.csv; or a column says the period of "
+    "each row (--period COLUMN --periods 2024-01..2024-12).",
+)
+
+
+def _list_named(files: Sequence[Path]) -> dict[str, dict[str, Any]]:
+    """List the snapshots of files, or of members of archives, whose names contain their times."""
+    from geodp.io.read.rows.members import list_members
+    from geodp.release.periods import find_period
+
+    snapshots: dict[str, dict[str, Any]] = {}
+    for path in files:
+        members = list_members(path)
+        for name in members if len(members) > 1 else [path.name]:
+            time = find_period(name)
+            if time is None or time in snapshots:
+                raise UsageError(FORMS)
+            member = {"member": name} if len(members) > 1 else {}
+            snapshots[time] = {"inputs": (path,), **member}
+    return dict(sorted(snapshots.items()))
+
+
 def list_snapshots(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """List the snapshots by time, each with the options by which it is read.
 
-    Those are its files, or all files and the rows of its period. UsageError where a time or the
-    column of periods is missing, and for periods of another step than the columns say.
+    Those are its files, the file or member whose name contains the time, or all files and the rows
+    of its period. UsageError where no time of a snapshot is known, and for periods of another step
+    than the columns say.
     """
     from geodp.release.periods import Periods
 
     parted, period, periods = (options[name] for name in ("snapshots", "period", "periods"))
-    if (period is None) == (PLAIN in parted) or (period is not None and len(parted) > 1):
-        raise UsageError(
-            "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv; or they are "
-            "plain files, and a column says the period of each row (--period COLUMN --periods "
-            "2024-01..2024-12).",
-            code="snapshot-form",
-        )
+    files = parted.get(PLAIN, ())
+    if (files and len(parted) > 1) or (period is not None and not files):
+        raise UsageError(FORMS)
+    if not files:
+        return {time: {"inputs": paths} for time, paths in sorted(parted.items())}
     if period is None:
-        return {time: {"inputs": files} for time, files in sorted(parted.items())}
+        return _list_named(files)
     first, _, last = periods.partition("..")
     columns, snapshots = period.split(","), {}
     for time in Periods.between(first, last).names:
@@ -133,7 +157,7 @@ def list_snapshots(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
                 code="period-columns-differ",
             )
         terms = (f"{column}={part}" for column, part in zip(columns, parts, strict=True))
-        snapshots[time] = {"inputs": parted[PLAIN], "where": (*options["where"], *terms)}
+        snapshots[time] = {"inputs": files, "where": (*options["where"], *terms)}
     return snapshots
 
 
@@ -151,6 +175,7 @@ def publish_series(**options: Any) -> None:
         --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
         --person-in all --output out
     geodp publish-series year.csv --period month --periods 2024-01..2024-12 ...
+    geodp publish-series 'visits-*.csv' ...
 
     Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
     once; FILE may be a folder or a pattern. Use a series (geodp publish-series) for a
