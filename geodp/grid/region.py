@@ -454,9 +454,10 @@ def choose_code(grid: Grid) -> str | None:
     place = grid.maps.one
     if place is None or place.system is None or not place.system.areas:
         return None
-    # The first cell of the map, or with a mask, where corners may lie outside, one within.
-    ranges = np.zeros((1, 2), np.uint64) if grid.mask is None else grid.mask.ranges
-    row, col = grid.decode(ranges[len(ranges) // 2, :1].copy())[:2]
+    row, col = np.array([place.rows // 2]), np.array([place.cols // 2])
+    if grid.mask is not None:  # the middle of the map may lie outside
+        ranges = grid.mask.ranges
+        row, col = grid.decode(ranges[len(ranges) // 2, :1].copy())[:2]
     name, side = place.system.areas[0]
     at = (row + place.row0) // side, (col + place.col0) // side
     return str(coarser_system(place.system, name).format(*at)[0])

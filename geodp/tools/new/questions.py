@@ -30,7 +30,7 @@ from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import find_preset
 from geodp.io.read.layout.propose import DOMAIN, FIXED_EXTENT, REQUEST_CONTRIBUTION
 from geodp.io.read.rows.names import list_names
-from geodp.io.read.rows.span import OPENING
+from geodp.io.read.rows.span import OPENING, suggest_header
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -234,12 +234,13 @@ def read_call(
     names = tuple(map(str, context.meta[INPUTS]))
     if not inputs:
         return NewCall(arguments, context, dict(context.params), names)
-    answers = _list_all_answers(_inspect(context.params), inputs)
+    description = _inspect(context.params)
+    answers = _list_all_answers(description, inputs)
     question = context.params["question"]
     if question is None and len(answers) == 1 and answers[0].command != COUNTS:
         return read_call(outer, ("--question", answers[0].command, *arguments), fetched)
     if question not in (None, COUNTS):
-        return _read_call_of_kind(outer, arguments, context, answers)
+        return _read_call_of_kind(outer, arguments, context, description, answers)
     options = dict(context.params)
     preset = options.pop("preset")
     _choose_names(options, names)
@@ -280,6 +281,7 @@ def _read_call_of_kind(
     outer: click.Context,
     arguments: tuple[str, ...],
     context: click.Context,
+    description: Mapping[str, Any],
     answers: Sequence[Answer],
 ) -> NewCall:
     """Complete a call of a command of a kind by the columns of its first input.
@@ -316,9 +318,12 @@ def _read_call_of_kind(
     options = dict(completed.params)
     names = tuple(map(str, context.meta[INPUTS]))
     _choose_names(options, names)
-    prompts = () if options["spec"] is None else tuple(request_sources(options))
+    prompts = [] if options["spec"] is None else request_sources(options)
+    table = description["tables"][0]
+    if "header_row" in table:  # a wrong guess would drop records
+        prompts.append(suggest_header(table["header_row"], table["first_row"]))
     remaining = {flag: ask for flag, ask in asked.items() if flag not in stated}
-    call = NewCall(arguments, completed, options, names, prompts, None, (answer,), remaining)
+    call = NewCall(arguments, completed, options, names, tuple(prompts), None, (answer,), remaining)
     if not (call.file_prompts or call.needs_area):
         _ = call.grid
     return call
@@ -512,7 +517,7 @@ def list_questions(call: NewCall) -> list[OpenQuestion]:
     # The errors by epsilon need the grid and the terms, so all other questions come first.
     if call.options["epsilon"] is None:
         questions.append(_epsilon_question(call, has_grid=not questions))
-    return questions
+    return sorted(questions, key=lambda one: one.number)
 
 
 def _which_question(call: NewCall) -> OpenQuestion:
