@@ -208,6 +208,9 @@ def test_a_sum_in_every_cell_is_refused_before_the_charge_and_its_absence_is_sta
     total = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 1], [0, 0, 0]] * 6)
     with refuses(UsageError, r"contribution-below-sums-found: x \(sex\)"):
         geodp.publish(total, ledger=Untouched(), dataset="census", **terms)
+    assert find_sums(total.grid, InMemoryTable(total), disjoint=["sex"]) == []
+    few = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 1], [0, 0, 0]])
+    assert geodp.publish(few, **terms).event.contribution == 1  # as chance has it
     parts = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 2], [0, 0, 0]])
     assert SUMS in geodp.publish(parts, **terms).card().guarantee.not_protected
     both = geodp.publish(total, epsilon=1, contribution=2)
