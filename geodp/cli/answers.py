@@ -29,7 +29,7 @@ OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
 
 
 @dataclass(frozen=True)
-class Answer:
+class FileAnswer:
     """A question that a file can answer, and what is known of the command that answers it.
 
     Attributes
@@ -59,7 +59,7 @@ class Answer:
         return " ".join(["geodp", self.command, *map(quote, [*inputs, *words])])
 
 
-def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> list[Answer]:
+def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> list[FileAnswer]:
     """List the questions that other kinds of release than counts answer.
 
     Parameters
@@ -92,7 +92,7 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
         }
         asks = () if table["grid"] else (request_grid(table),)
         question = one.question.format_map(roles)
-        answers.append(Answer(question, one.command, options, blanks, (*one.asks, *asks)))
+        answers.append(FileAnswer(question, one.command, options, blanks, (*one.asks, *asks)))
     return answers
 
 

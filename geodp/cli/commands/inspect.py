@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, Answer, list_answers
+from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, list_answers
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
@@ -78,17 +78,15 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         return
     options = {name: one for name, one in options.items() if one is not None}
     named = {} if code is None else {"code": code}
-    # Of a folder, the first file is described, and the commands read all.
     files = list_paths(file) if os.path.isdir(file) else [file]
     with fetch_urls(str(files[0])) as path:
         description = run(path, **options, known=KnownRoles(key=code))
         rows = _rows_of(description)
         # Row numbers that were detected become part of the proposed command.
         options |= rows
-        shown = path if file == files[0] else file
-        proposed = _propose(path, {**options, **named}, description, shown)
-        found = list_answers(description, files if len(files) > 1 else [path])
-        answers = [_write_answer(one, file, options) for one in found]
+        inputs = path if file == files[0] else file
+        proposed = _propose(path, {**options, **named}, description, inputs)
+        answers = _list_answers(description, files if len(files) > 1 else [path], file, options)
     if as_json:
         description |= proposed | {"answers": answers}
         click.echo(json.dumps(description, ensure_ascii=False, indent=1))
@@ -112,13 +110,21 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     _print_proposal(proposed)
 
 
-def _write_answer(answer: Answer, file: str, opening: dict[str, Any]) -> dict[str, Any]:
-    """Return a question with the command that answers it, and what is left to do."""
+def _list_answers(
+    description: dict[str, Any], files: Sequence[FilePath], inputs: str, opening: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """List questions with the commands that answer them, and what is left to do."""
     flags = {f"--{name.replace('_', '-')}": (str(one),) for name, one in opening.items()}
     budget = {"--epsilon": ("0.1",), "--output": ("out",)}
-    command = answer.write_command([file], {**flags, **budget})
-    asks, blank = [*answer.asks], bool(answer.blanks)
-    return {"question": answer.question, "asks": asks, "command": command, "blank": blank}
+    return [
+        {
+            "question": one.question,
+            "asks": [*one.asks],
+            "command": one.write_command([inputs], {**flags, **budget}),
+            "blank": bool(one.blanks),
+        }
+        for one in list_answers(description, files)
+    ]
 
 
 def _print_answer(one: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.answers import COUNTS, HOW_MANY, Answer, list_answers
+from geodp.cli.answers import COUNTS, HOW_MANY, FileAnswer, list_answers
 from geodp.cli.check import require_unpublished
 from geodp.cli.inputs import grid_of, request_sources
 from geodp.cli.layout import INPUTS, layout_names, list_arguments, resolve_inputs
@@ -77,10 +77,10 @@ class NewCall:
         Decisions that publishing would ask for: a sentence each, with options.
     preset : Preset or None
         The layout that fits the file, or that was named.
-    answers : tuple of Answer
+    answers : tuple of FileAnswer
         Questions that the file can answer, if one is to be chosen; else the chosen one, unless it
         is that of counts.
-    asked : mapping of str to str
+    unknown : mapping of str to str
         Options that its command needs and that only the operator knows, each with a sentence.
     """
 
@@ -90,11 +90,11 @@ class NewCall:
     inputs: tuple[str, ...]
     prompts: tuple[str, ...] = ()
     preset: Preset | None = None
-    answers: tuple[Answer, ...] = ()
-    asked: Mapping[str, str] = field(default_factory=dict)
+    answers: tuple[FileAnswer, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> FileAnswer | None:
         """The question that is answered; None for counts, and where none is chosen yet."""
         return None if self.options["question"] in (None, COUNTS) else self.answers[0]
 
@@ -269,11 +269,11 @@ def _inspect(options: Mapping[str, Any]) -> dict[str, Any]:
     return inspect(options["inputs"][0], **{name: options[name] for name in OPENING})
 
 
-def _list_all_answers(description: Mapping[str, Any], files: Sequence[Path]) -> list[Answer]:
+def _list_all_answers(description: Mapping[str, Any], files: Sequence[Path]) -> list[FileAnswer]:
     """List the questions that files can answer, counts last."""
     # Trips have no one place at which they could be counted.
     trips = any(table["ends"] for table in description.get("tables", ()))
-    counts = [] if trips else [Answer(HOW_MANY, COUNTS, {}, (), ())]
+    counts = [] if trips else [FileAnswer(HOW_MANY, COUNTS, {}, (), ())]
     return [*list_answers(description, files), *counts]
 
 
@@ -282,7 +282,7 @@ def _read_call_of_kind(
     arguments: tuple[str, ...],
     context: click.Context,
     description: Mapping[str, Any],
-    answers: Sequence[Answer],
+    answers: Sequence[FileAnswer],
 ) -> NewCall:
     """Complete a call of a command of a kind by the columns of its first input.
 
@@ -296,19 +296,12 @@ def _read_call_of_kind(
             "command the names of its columns itself.",
             code="question-not-of-file",
         )
-    params = context.command.get_params(context)
-    stated = {
-        one.opts[-1]
-        for one in params
-        if context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
-    }
-    asked = {flag: ask for ask in answer.asks for flag in _find_flags(ask)[:1]}
-    helps = {one.opts[-1]: one.help for one in params if isinstance(one, click.Option)}
-    asked |= {flag: str(helps[flag]) for flag in answer.blanks if flag not in asked}
+    stated = _list_stated(context)
+    unknown = _list_unknown(context, answer)
     proposed = [
         word
         for flag, values in answer.options.items()
-        if flag not in {*stated, *asked}
+        if flag not in {*stated, *unknown}
         for word in (flag, *values)
     ]
     area = context.params["area"]
@@ -322,11 +315,28 @@ def _read_call_of_kind(
     table = description["tables"][0]
     if "header_row" in table:  # a wrong guess would drop records
         prompts.append(suggest_header(table["header_row"], table["first_row"]))
-    remaining = {flag: ask for flag, ask in asked.items() if flag not in stated}
+    remaining = {flag: ask for flag, ask in unknown.items() if flag not in stated}
     call = NewCall(arguments, completed, options, names, tuple(prompts), None, (answer,), remaining)
     if not (call.file_prompts or call.needs_area):
         _ = call.grid
     return call
+
+
+def _list_stated(context: click.Context) -> set[str]:
+    """List the flags of a call's command line."""
+    return {
+        one.opts[-1]
+        for one in context.command.get_params(context)
+        if context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
+    }
+
+
+def _list_unknown(context: click.Context, answer: FileAnswer) -> dict[str, str]:
+    """Return the flags of what only the operator knows, each with a sentence, or its help."""
+    unknown = {flag: ask for ask in answer.asks for flag in _find_flags(ask)[:1]}
+    params = context.command.get_params(context)
+    helps = {one.opts[-1]: one.help for one in params if isinstance(one, click.Option)}
+    return unknown | {flag: str(helps[flag]) for flag in answer.blanks if flag not in unknown}
 
 
 def _find_flags(text: str) -> list[str]:
@@ -509,7 +519,7 @@ def list_questions(call: NewCall) -> list[OpenQuestion]:
     )
     if of_file and (columns := call.columns):
         of_file[0] = replace(of_file[0], notes=(_list_columns(columns),))
-    questions = [*(_flag_question(call, flag) for flag in call.asked), *of_file]
+    questions = [*(_flag_question(call, flag) for flag in call.unknown), *of_file]
     if not call.inputs or call.needs_area:
         questions.append(_area_question(call))
     if not call.inputs or not call.bounds_persons:
@@ -539,7 +549,7 @@ def _flag_question(call: NewCall, flag: str) -> OpenQuestion:
     """Build the question for an option of the command of a kind."""
     params = call.context.command.get_params(call.context)
     (option,) = (one for one in params if isinstance(one, click.Option) and one.opts[-1] == flag)
-    text, several = call.asked[flag], option.nargs > 1
+    text, several = call.unknown[flag], option.nargs > 1
     row = (flag, option.help or "")
     return OpenQuestion(
         3 if flag == "--contribution" else 1,

@@ -1,6 +1,7 @@
 """From a raw file of any kind to the number of an area: ``new``, ``publish``, ``estimate``."""
 
 import shlex
+import zipfile
 
 import pytest
 
@@ -69,8 +70,6 @@ def test_a_file_leads_to_the_number_of_an_area_by_commands_that_are_shown(
 
 
 def test_a_folder_and_an_archive_of_months_are_a_series(tmp_path, monkeypatch):
-    import zipfile
-
     (tmp_path / "year").mkdir()
     with zipfile.ZipFile(tmp_path / "year.zip", "w") as archive:
         for month in ("2024-01", "2024-02"):
