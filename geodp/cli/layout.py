@@ -152,7 +152,9 @@ def resolve_inputs(
     # resolve it.
     if by:
         set_options(context, options, {**by, "by": ()})
-    if questions and proposal is not None and proposal.by and not options["labels"]:
+    # Rows that are persons need no labels; several rows of counts of one cell do.
+    labelled = options["labels"] or options["points"]
+    if questions and proposal is not None and proposal.by and not labelled:
         questions = (*questions, QUESTION_BY.format(names=",".join(proposal.by)))
     return ResolvedInputs(filled or bool(by), questions, names, proposal)
 

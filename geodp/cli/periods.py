@@ -7,8 +7,9 @@ A kind says how it reads a period and prepares a series of what was read; its cl
 from __future__ import annotations
 
 import os
+import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from geodp.cli.layout import INPUTS
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.running import time_phase
 from geodp.cli.stated import read_metadata_options
-from geodp.errors import UsageError, printable
+from geodp.errors import Rule, UsageError, printable
 
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedPeriods
@@ -29,10 +30,14 @@ if TYPE_CHECKING:
     from geodp.release.transaction import Prepared
 
 
+PLAIN = ""
+"""In the place of a time: files with all snapshots, of which a column says the period."""
+
+
 def part_inputs(
     context: click.Context, _parameter: click.Parameter, texts: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Return the files of ``TIME=FILE``, and store those of each time in the context.
+    """Return the files of ``TIME=FILE`` and of plain files, and store those of each time.
 
     UsageError for a repeated time: its files may be the two hours of one name at the end of summer
     time, or two editions of one month, and would be added up.
@@ -43,13 +48,11 @@ def part_inputs(
     parted: dict[str, tuple[Path, ...]] = {}
     for text in texts:
         time, equals, path = text.partition("=")
-        if not equals or not path:
-            raise UsageError(
-                "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv.",
-                code="snapshot-form",
-            )
+        # A file's own name may contain an equals sign.
+        if not equals or not path or os.path.isfile(text):
+            time, path = PLAIN, text
         refuse_url(path)
-        if time in parted:
+        if time in parted and time != PLAIN:
             raise UsageError(
                 f"The time {printable(time[:40])} occurs twice; each may occur once only. If "
                 "several files make up one snapshot, give their folder or a pattern: "
@@ -57,11 +60,68 @@ def part_inputs(
                 code="snapshot-twice-given",
             )
         files = [path] if os.path.isfile(path) else list_paths(path)
-        parted[time] = tuple(map(Path, files))
+        parted[time] = (*parted.get(time, ()), *map(Path, files))
     # Readers and layouts expect a flat list of files; the times are needed again when snapshots
     # are read.
     context.params["snapshots"], context.meta[INPUTS] = parted, texts
     return tuple(path for paths in parted.values() for path in paths)
+
+
+FORMS = Rule(
+    "snapshot-form",
+    "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv; or they are plain files "
+    "whose names contain one time each, such as visits-2024-05.csv; or a column says the period of "
+    "each row (--period COLUMN --periods 2024-01..2024-12).",
+)
+
+
+def _list_named(files: Sequence[Path]) -> dict[str, dict[str, Any]]:
+    """List the snapshots of files, or of members of archives, whose names contain their times."""
+    from geodp.io.read.rows.members import list_members
+    from geodp.release.periods import find_period
+
+    snapshots: dict[str, dict[str, Any]] = {}
+    for path in files:
+        members = list_members(path)
+        for name in members if len(members) > 1 else [path.name]:
+            time = find_period(name)
+            if time is None or time in snapshots:
+                raise UsageError(FORMS)
+            member = {"member": name} if len(members) > 1 else {}
+            snapshots[time] = {"inputs": (path,), **member}
+    return dict(sorted(snapshots.items()))
+
+
+def list_snapshots(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """List the snapshots by time, each with the options by which it is read.
+
+    Those are its files, the file or member whose name contains the time, or all files and the rows
+    of its period. UsageError where no time of a snapshot is known, and for periods of another step
+    than the columns say.
+    """
+    from geodp.release.periods import Periods
+
+    parted, period, periods = (options[name] for name in ("snapshots", "period", "periods"))
+    files = parted.get(PLAIN, ())
+    if (files and len(parted) > 1) or (period is not None and not files):
+        raise UsageError(FORMS)
+    if not files:
+        return {time: {"inputs": paths} for time, paths in sorted(parted.items())}
+    if period is None:
+        return _list_named(files)
+    first, _, last = periods.partition("..")
+    columns, snapshots = period.split(","), {}
+    for time in Periods.between(first, last).names:
+        parts = [time] if len(columns) == 1 else re.split("[-T]", time)
+        if len(parts) != len(columns):
+            raise UsageError(
+                f"--period names {len(columns)} columns, and {time} has {len(parts)} parts: name "
+                "one column, or one for every part, such as year,month for 2024-05.",
+                code="period-columns-differ",
+            )
+        terms = (f"{column}={part}" for column, part in zip(columns, parts, strict=True))
+        snapshots[time] = {"inputs": files, "where": (*options["where"], *terms)}
+    return snapshots
 
 
 class PeriodsPublishing(TablesPublishing):
@@ -70,6 +130,8 @@ class PeriodsPublishing(TablesPublishing):
     Attributes
     ----------
     periods : Periods
+    snapshots : dict of str to dict
+        Options by which each period is read, by its time.
     """
 
     def read_request(self, **fields: Any) -> Request:
@@ -77,13 +139,14 @@ class PeriodsPublishing(TablesPublishing):
         from geodp.release.metadata import require_series_metadata
         from geodp.release.periods import Periods
 
-        self.periods = Periods.of(sorted(self.options["snapshots"]))
+        self.snapshots = list_snapshots(self.options)
+        self.periods = Periods.of([*self.snapshots])
         metadata = require_series_metadata(read_metadata_options(self.options, self.kind))
         return super().read_request(metadata=metadata, **fields)
 
     @abstractmethod
-    def read_period(self, paths: Sequence[Path]) -> Any:
-        """Read the files of one period."""
+    def read_period(self, options: dict[str, Any]) -> Any:
+        """Read what belongs to one period, with the options for it."""
 
     @abstractmethod
     def prepare_periods(self, tables: Sequence[Any], **known: Any) -> Prepared[PeriodsDesign, Any]:
@@ -94,7 +157,7 @@ class PeriodsPublishing(TablesPublishing):
         known, tables = self.read_known(), []
         for time in self.periods.names:
             with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
-                tables.append(self.read_period(self.options["snapshots"][time]))
+                tables.append(self.read_period({**self.options, **self.snapshots[time]}))
         return self.prepare_periods(tables, **known)
 
     def preview(self, prepared: Prepared[Any, Any]) -> Any:

@@ -18,9 +18,10 @@ import click
 from geodp.cli.check import begin_check, describe_domain, write_check_file
 from geodp.cli.inputs import sha256
 from geodp.cli.layout import write_recipe
+from geodp.cli.output import quote
 from geodp.cli.request_options import read_request
 from geodp.cli.running import describe_call, format_result, time_phase
-from geodp.cli.translation import translate_message
+from geodp.cli.translation import translate, translate_message
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
 
 Written = dict[str, list[str]]
 """Paths of all that was written, by ``public`` and ``restricted``."""
+
+
+NEXT = (
+    "To check it, to estimate an area with its interval (--area CODE, or --polygons FILE with "
+    "outlines such as those of municipalities), and to make a page:"
+)
+
+NEXT_OF_LIST = "To check it, and to describe it:"
 
 
 class Publishing(ABC):
@@ -115,6 +124,27 @@ class Publishing(ABC):
         """Return lines that are printed before the message, as what was asked for."""
         return ()
 
+    def choose_area(self) -> Sequence[str] | None:
+        """Return options of ``geodp estimate`` for an area of the domain as an example.
+
+        None for what has no numbers to estimate.
+        """
+        from geodp.grid.region import choose_code
+
+        code = choose_code(self.grid)
+        return ["--polygons", "FILE"] if code is None else ["--area", code]
+
+    def list_next(self) -> list[str]:
+        """List the commands that use the release, below a sentence."""
+        folder = str(self.options["output"])
+        page = ["--output", f"{folder}.html"]
+        area = self.choose_area()
+        verify, report = ["verify", folder], ["report", folder]
+        said, words = NEXT, [verify, ["estimate", folder, *(area or ())], [*report, *page]]
+        if area is None:
+            said, words = NEXT_OF_LIST, [verify, report]
+        return [translate(said), *(" ".join(["geodp", *map(quote, one)]) for one in words)]
+
     def list_notes(self, prepared: Prepared[Any, Any]) -> Sequence[str]:
         """List warnings and other sentences on what is prepared, whatever the data are."""
         from geodp.release.preview import list_warnings
@@ -175,8 +205,10 @@ class Publishing(ABC):
         }
         said = [promise.in_words, *self.sentences(release), *self._say_beyond("run.json")]
         message = format_result(self.options, written, fields, said)
-        answer = () if self.options["as_json"] else self.answer(release)
-        return "\n".join([*map(translate_message, answer), message])
+        if self.options["as_json"]:
+            return message
+        answer = map(translate_message, self.answer(release))
+        return "\n".join([*answer, message, *self.list_next()])
 
     def _draw(self, place: Any, prepared: Prepared[Any, Any]) -> tuple[Any, dict[str, Any]]:
         """Draw and charge; return the release and the operator's record."""

@@ -441,6 +441,32 @@ def cells_of_polygon(
     return row + rows.start, col + cols.start
 
 
+def choose_code(grid: Grid) -> str | None:
+    """Return the code of one of the largest areas of a domain, as an example.
+
+    None for a grid without codes, and for pairs.
+
+    Examples
+    --------
+    >>> choose_code(Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36)))
+    '5339'
+    """
+    if isinstance(grid.order, PairOrder):
+        return None
+    if (regions := grid.hierarchy) is not None:
+        return regions.codes[0][0]
+    place = grid.maps.one
+    if place is None or place.system is None or not place.system.areas:
+        return None
+    row, col = np.array([place.rows // 2]), np.array([place.cols // 2])
+    if grid.mask is not None:  # the middle of the map may lie outside
+        ranges = grid.mask.ranges
+        row, col = grid.decode(ranges[len(ranges) // 2, :1].copy())[:2]
+    name, side = place.system.areas[0]
+    at = (row + place.row0) // side, (col + place.col0) // side
+    return str(coarser_system(place.system, name).format(*at)[0])
+
+
 def _units_of(grid: Grid, shape: Any) -> NDArray[np.int64]:
     """Return row and column of the units in a polygon, int64[2, n]; UsageError if it cuts one.
 

@@ -6,6 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Formatter
 
+ASK_PERIODS = (
+    "Which are the first and the last period (--periods FIRST..LAST, such as 2024-01..2024-12)? "
+    "They are public and never taken from the rows; rows of other periods are not read."
+)
+ASK_PERSON_IN = (
+    "In how many periods may one person be? With --person-in all, they share the budget; with "
+    "--person-in one, each has all of it."
+)
+"""What is asked of every series."""
+
 
 @dataclass(frozen=True)
 class FileQuestion:
@@ -27,6 +37,8 @@ class FileQuestion:
         Further options; in capitals what only the operator knows.
     without : tuple of str
         Roles that no column may have.
+    dated : bool
+        Whether it is one of several files, or members of an archive, whose names say their period.
     located : bool
         Whether further columns say where a row is (``--code``, or ``--x`` and ``--y``).
     asks : tuple of str
@@ -39,6 +51,7 @@ class FileQuestion:
     persons: tuple[str, str] = ("", "")
     more: str = ""
     without: tuple[str, ...] = ()
+    dated: bool = False
     located: bool = True
     asks: tuple[str, ...] = ()
 
@@ -46,12 +59,19 @@ class FileQuestion:
         """Test whether columns have all roles that this needs, and none that it excludes."""
         return roles.keys() >= {*_roles_of(self.columns)} and roles.keys().isdisjoint(self.without)
 
-    def list_words(self, roles: Mapping[str, str]) -> list[str]:
-        """Return its options with the names of columns, a word each."""
+    def list_options(self, roles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+        """Return the values of its options by their flags, with the names of columns."""
         known, unknown = self.persons
         persons = known if roles.keys() >= {*_roles_of(known)} else unknown
-        words = f"{self.columns} {persons} {self.more}".split()
-        return [word.format_map(roles) for word in words]
+        options: dict[str, tuple[str, ...]] = {}
+        flag = ""
+        for word in f"{self.columns} {persons} {self.more}".split():
+            if word.startswith("--"):
+                flag = word
+                options[flag] = ()
+            else:
+                options[flag] += (word.format_map(roles),)
+        return options
 
 
 def _roles_of(text: str) -> list[str]:

@@ -482,6 +482,26 @@ PERSON_IN = Option(
     required=True,
 )
 
+PERIODS = grouped(
+    "Input",
+    Option(
+        "--period",
+        "Column of periods, or several with commas, such as year,month, if INPUTS are plain files "
+        "with all snapshots: the rows of each period are a snapshot.",
+        metavar="COLUMN",
+        needs=("periods",),
+    ),
+    Option(
+        "--periods",
+        "With --period: the first and the last period, such as 2024-01..2024-12. They are public "
+        "and never taken from the rows; rows of other periods are not read.",
+        metavar="FIRST..LAST",
+        needs=("period",),
+    ),
+    everyday=True,
+)
+"""Options of a series that stands in a column of one table."""
+
 WEIGHTS = joined(
     Option(
         "--weight",

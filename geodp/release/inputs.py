@@ -5,7 +5,7 @@ A prior is a public table, or an earlier release with its own charge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -100,14 +100,16 @@ def state_tables(
     return facts, tuple(None if one.reading is None else one.reading.public for one in tables)
 
 
-def check_labels(tables: Iterable[CountTable], bound: ContributionBound) -> Iterator[str]:
+def check_labels(
+    tables: Iterable[CountTable], bound: ContributionBound, disjoint: Collection[str] = ()
+) -> Iterator[str]:
     """Yield the public facts that follow from labels of which none is a sum of others.
 
     As an iterator, so that what is wrong with rows is told before what is wrong with labels. Raises
-    UsageError for a label that is the sum of others.
+    UsageError for a label that is the sum of others; ``disjoint``: attributes that have none.
     """
     for one in tables:
-        yield from require_no_sums(one.grid, bound, InMemoryTable(one))
+        yield from require_no_sums(one.grid, bound, InMemoryTable(one), disjoint)
 
 
 def choose_prior(

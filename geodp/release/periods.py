@@ -42,6 +42,25 @@ _CLOCK = re.compile(
 """Pattern of an hour with minutes or an offset."""
 
 
+_IN_NAME = re.compile(
+    r"(?<!\d)((?:19|20)\d\d)(?:[-_.年]?(0[1-9]|1[0-2])(?:[-_.月]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)",
+    re.ASCII,
+)
+"""Pattern of a year, a month or a day in the name of a file."""
+
+
+def find_period(name: str) -> str | None:
+    """Return the one period that the name of a file contains; None without one, and of several.
+
+    Examples
+    --------
+    >>> find_period("visits_202405.csv"), find_period("2024-05-31.csv"), find_period("a2.csv")
+    ('2024-05', '2024-05-31', None)
+    """
+    found = [*_IN_NAME.finditer(name)]
+    return "-".join(filter(None, found[0].groups())) if len(found) == 1 else None
+
+
 @dataclass(frozen=True)
 class Periods:
     """Equally spaced times of one step.
@@ -112,6 +131,19 @@ class Periods:
                 code="snapshot-missing",
             )
         return cls(times, step)
+
+    @classmethod
+    def between(cls, first: str, last: str) -> Self:
+        """Return all periods from the first to the last; UsageError as of :meth:`of`.
+
+        Examples
+        --------
+        >>> Periods.between("2024-11", "2025-01").names
+        ('2024-11', '2024-12', '2025-01')
+        """
+        ends = cls.of((first, last))
+        start, stop = _read(ends.names, ends.step)
+        return cls(tuple(map(str, np.arange(start, stop + 1))), ends.step)
 
     @property
     def dates(self) -> NDArray[np.datetime64]:

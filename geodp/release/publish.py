@@ -6,6 +6,7 @@ charges. Commands and clusters call the two themselves.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -250,8 +251,12 @@ class TableDesign:
         return simulate_cells(release, self.request.simulate)
 
 
-def prepare(table: CountTable, request: Request) -> Prepared[TableDesign, Release]:
+def prepare(
+    table: CountTable, request: Request, disjoint: Collection[str] = ()
+) -> Prepared[TableDesign, Release]:
     """Do everything of :func:`publish` that comes before the charge.
+
+    ``disjoint``: attributes of whose labels nobody can be in two, whatever their counts.
 
     Raises
     ------
@@ -261,7 +266,7 @@ def prepare(table: CountTable, request: Request) -> Prepared[TableDesign, Releas
     # All errors that a user can cause are raised here. The few that depend on the data (an empty
     # file, sums that do not fit) are public facts of the card in turn.
     bound = bound_contribution(table, request.terms.contribution)
-    inputs = Inputs(*state_tables([table], request, check_labels([table], bound)), bound)
+    inputs = Inputs(*state_tables([table], request, check_labels([table], bound, disjoint)), bound)
     design = design_table(table.grid, request, inputs)
     if request.totals is not None:
         request.totals.require(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Literal
@@ -193,20 +193,23 @@ SUMS = (
 """Public fact of a release whose counts :func:`require_no_sums` has checked."""
 
 
-def require_no_sums(grid: Grid, bound: ContributionBound, counts: Summed) -> tuple[str, ...]:
+def require_no_sums(
+    grid: Grid, bound: ContributionBound, counts: Summed, disjoint: Collection[str] = ()
+) -> tuple[str, ...]:
     """Refuse sums of other labels, and return the public facts that follow.
 
     Such a label is a total that its name does not reveal, so a stated contribution of 1 is wrong
     and a larger one is required. This check looks at the counts: a release would reveal that it
     passed, and therefore states so as a public fact. If geodp enforces the bound, or the
-    contribution allows for totals anyway, nothing is checked or stated.
+    contribution allows for totals anyway, nothing is checked or stated. ``disjoint``: attributes of
+    whose labels nobody can be in two, such as sizes of households, where equal counts are chance.
 
     Raises UsageError, which names the labels.
     """
     # The sums are not even computed here, as a fact about them would have to be published.
     if bound.enforced or bound.value >= _min_contribution(grid, {a.name for a in grid.attributes}):
         return ()
-    sums = dict(find_sums(grid, counts))
+    sums = dict(find_sums(grid, counts, disjoint))
     minimum = _min_contribution(grid, sums | _find_named_totals(grid))
     if sums and bound.value < minimum:
         listed = ", ".join(f"{label} ({name})" for name, label in sums.items())

@@ -7,7 +7,7 @@ every cell the sum of other labels, exactly or up to a publisher's rounding and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Protocol
@@ -38,6 +38,9 @@ EQUAL = 5
 
 CHANCE = log(1e-6)
 """Logarithm of the probability that independent counts agree as well as a total must."""
+
+WITNESSES = 64
+"""Cells of few people in which a total equals its parts that are kept: enough to be sure of it."""
 
 
 def find_totals(labels: Sequence[str]) -> list[str]:
@@ -115,7 +118,7 @@ class Relation:
 
 Remainder = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
 """Keys of cells with the axis at 0, a relation's difference in people there, and the people of its
-total and parts together. Cells in which neither is informative are left out."""
+total and parts together. Of cells with few people and no difference, only some are among them."""
 
 
 class Summed(Protocol):
@@ -143,17 +146,20 @@ class InMemoryTable:
         return [remainder(self.cells, relation)]
 
 
-def find_sums(grid: Grid, counts: Summed) -> list[tuple[str, str]]:
+def find_sums(grid: Grid, counts: Summed, disjoint: Collection[str] = ()) -> list[tuple[str, str]]:
     """Find each (attribute, label) whose counts are the sum of other labels.
 
-    In every cell exactly: of all others, or of at least two that stand together in the list. Or
-    nearly: of all others, as :func:`is_near` has it. It depends on the data: an answer is
-    confidential until it is stated as a public fact.
+    In every cell exactly: of all others, or of at least two that stand together in the list, in so
+    many cells that it is no coincidence (:func:`is_sure`). Or nearly: of all others, as
+    :func:`is_near` has it. It depends on the data: an answer is confidential until it is stated as
+    a public fact. ``disjoint``: attributes of whose labels nobody can be in two.
     """
     first = len(grid.shape) - len(grid.attributes)
     sums = []
     for axis, people in enumerate(counts.label_sums(), start=first):
         attribute = grid.attributes[axis - first]
+        if attribute.name in disjoint:
+            continue
         # Sums over all cells are tested first: they rarely agree, so all cells are rarely read.
         sums += [
             (attribute.name, attribute.labels[relation.total])
@@ -161,6 +167,25 @@ def find_sums(grid: Grid, counts: Summed) -> list[tuple[str, str]]:
             if _holds(relation, counts.remainders(relation))
         ]
     return list(dict.fromkeys(sums))
+
+
+def is_sure(together: NDArray[np.int64]) -> bool:
+    """Test whether a label that equals others in all these cells can hardly do so by coincidence.
+
+    Two independent Poisson counts of n each are equal with a probability of at most
+    1 / sqrt(1 + 2 pi n): over all cells it must be below one in a million.
+
+    Parameters
+    ----------
+    together : int64[n]
+        For every cell: the people of the label and of the others together.
+
+    Examples
+    --------
+    >>> is_sure(np.array([14, 6, 2])), is_sure(np.full(9, 14)), is_sure(np.full(5, 2_000))
+    (False, True, True)
+    """
+    return float(-np.log1p(np.pi * together).sum() / 2) <= CHANCE
 
 
 def is_near(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
@@ -236,12 +261,13 @@ def remainder(cells: Cells, relation: Relation) -> Remainder:
 def _net(
     key: NDArray[np.uint64], left: NDArray[np.int64], together: NDArray[np.int64]
 ) -> Remainder:
-    """Sum over equal keys; uninformative cells are dropped."""
+    """Sum over equal keys; of uninformative cells, all but some are dropped."""
     cell, at = np.unique(key, return_inverse=True)
     sums = np.zeros((2, cell.size), np.int64)
     np.add.at(sums[0], at, left)
     np.add.at(sums[1], at, together)
     telling = (sums[0] != 0) | (sums[1] >= POPULOUS[0])
+    telling |= np.cumsum(~telling) <= WITNESSES
     return cell[telling], sums[0, telling], sums[1, telling]
 
 
@@ -250,7 +276,9 @@ def _holds(relation: Relation, remainders: Iterable[Remainder]) -> bool:
     pieces = zip(*remainders, strict=True)
     _, left, together = _net(*(np.concatenate(arrays) for arrays in pieces))
     of_all = int(relation.parts.sum()) == relation.parts.size - 1
-    return not left.any() or (of_all and is_near(left, together))
+    if not left.any():
+        return is_sure(together)
+    return of_all and is_near(left, together)
 
 
 def _candidates(axis: int, people: NDArray[np.int64]) -> Iterator[Relation]:

@@ -396,7 +396,7 @@ def test_sums_that_no_name_tells_count_a_person_twice_and_are_refused_for_less()
     grid = geodp.Grid.regular((2, 2)).with_attribute("what", ["a", "b", "c"])
     dense = np.zeros(1 << grid.bits, np.int64)
     for row, col in np.ndindex(2, 2):
-        parts = [3 + row, 2 + col]
+        parts = [300 + row, 200 + col]
         for label, count in enumerate([sum(parts), *parts]):
             dense[int(grid.encode(np.array([[row], [col], [label]]))[0])] = count
     table, method = table_of(grid, dense), mechanism("geometric")

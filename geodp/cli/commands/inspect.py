@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, list_answers
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
@@ -19,7 +20,6 @@ from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError, printable
 from geodp.options.option import Option
 from geodp.options.shared import JSON
-from geodp.registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
@@ -46,7 +46,8 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     """Describe FILE: its layout, columns and grid, but never values, sums or row counts.
 
     Names, labels and delimiters are quoted for a shell. The output ends with the command that
-    publishes the file, and with what that command still needs.
+    publishes the file, and with what that command still needs. Of a folder, the first file is
+    described.
     """
     from geodp.io.folder.kinds import TABLE, find_kind
     from geodp.io.read.layout.inspect import KnownRoles
@@ -57,6 +58,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         find_release_of,
         is_packed_release,
     )
+    from geodp.io.read.rows.input_files import list_paths
     from geodp.io.verify.card import public_folder, warn_if_withdrawn
 
     # A release is public: reading it as confidential input would spend budget for nothing.
@@ -76,13 +78,15 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         return
     options = {name: one for name, one in options.items() if one is not None}
     named = {} if code is None else {"code": code}
-    with fetch_urls(file) as path:
+    files = list_paths(file) if os.path.isdir(file) else [file]
+    with fetch_urls(str(files[0])) as path:
         description = run(path, **options, known=KnownRoles(key=code))
         rows = _rows_of(description)
         # Row numbers that were detected become part of the proposed command.
         options |= rows
-        proposed = _propose(path, {**options, **named}, description)
-        answers = _list_answers(file, description, options)
+        inputs = path if file == files[0] else file
+        proposed = _propose(path, {**options, **named}, description, inputs)
+        answers = _list_answers(description, files if len(files) > 1 else [path], file, options)
     if as_json:
         description |= proposed | {"answers": answers}
         click.echo(json.dumps(description, ensure_ascii=False, indent=1))
@@ -102,8 +106,25 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         return
     if answers:
         click.echo()
-        click.echo(translate_message(OF_COUNTS))
+        click.echo(translate_message(HOW_MANY))
     _print_proposal(proposed)
+
+
+def _list_answers(
+    description: dict[str, Any], files: Sequence[FilePath], inputs: str, opening: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """List questions with the commands that answer them, and what is left to do."""
+    flags = {f"--{name.replace('_', '-')}": (str(one),) for name, one in opening.items()}
+    budget = {"--epsilon": ("0.1",), "--output": ("out",)}
+    return [
+        {
+            "question": one.question,
+            "asks": [*one.asks],
+            "command": one.write_command([inputs], {**flags, **budget}),
+            "blank": bool(one.blanks),
+        }
+        for one in list_answers(description, files)
+    ]
 
 
 def _print_answer(one: dict[str, Any]) -> None:
@@ -171,9 +192,9 @@ def _print_table(table: dict[str, Any]) -> None:
 
 
 def _propose(
-    file: FilePath, explicit: dict[str, Any], description: dict[str, Any]
+    file: FilePath, explicit: dict[str, Any], description: dict[str, Any], inputs: FilePath
 ) -> dict[str, Any]:
-    """Return the preset that fits, the open questions, and the command that publishes."""
+    """Return the preset that fits, the open questions, and the command that publishes inputs."""
     from geodp.cli.commands.publish import publish
     from geodp.cli.layout import command_of
     from geodp.io.read.layout.propose import propose
@@ -199,62 +220,13 @@ def _propose(
     if all(
         "--" in question for question in proposal.questions
     ):  # else the file itself is to be changed
-        command = command_of(publish, file, replace(proposal, options=options), blanks)
+        command = command_of(publish, inputs, replace(proposal, options=options), blanks)
         if proposal.amount:
             command = command.replace("geodp publish ", "geodp amounts publish ", 1)
     areas = _areas(proposal.options)
     parts = {name: [*labels] for name, labels in proposal.attributes.items()}
     result = {"preset": proposal.preset, "attributes": parts, "asks": [*proposal.questions]}
     return {**result, "areas": areas, "command": command, "blank": any(blanks)}
-
-
-def _list_answers(
-    file: str, description: dict[str, Any], opening: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """List the questions that other kinds of release than counts answer, with their commands."""
-    from geodp.io.read.layout.inspect import name_roles
-    from geodp.io.read.layout.propose import request_grid
-
-    tables = [one for one in description.get("tables", ()) if one["columns"]]
-    if len(tables) != 1:
-        return []
-    table, roles = tables[0], name_roles(tables[0])
-    stated = [getattr(module, "FILE_QUESTIONS", ()) for module in find_modules("options")]
-    flags = [
-        word for name, one in opening.items() for word in (f"--{name.replace('_', '-')}", str(one))
-    ]
-    answers = []
-    for one in chain.from_iterable(stated):
-        place = _words_of_place(roles, table) if one.located else []
-        if not one.fits(roles) or place is None:
-            continue
-        words = [*one.list_words(roles), *place, *_words_of_grid(table, roles)]
-        blank = any(word.isupper() for word in words if word not in roles.values())
-        words += [*flags, "--epsilon", "0.1", "--output", "out"]
-        command = " ".join(["geodp", one.command, *map(quote, [file, *words])])
-        asks = [] if table["grid"] else [request_grid(table)]
-        question = one.question.format_map(roles)
-        answers.append(
-            {"question": question, "asks": [*one.asks, *asks], "command": command, "blank": blank}
-        )
-    return answers
-
-
-def _words_of_place(roles: dict[str, str], table: dict[str, Any]) -> list[str] | None:
-    """Return the options for the place of a row; None where no column says it."""
-    if {"x", "y"} <= roles.keys():
-        return ["--x", roles["x"], "--y", roles["y"]]
-    if "code" in roles:
-        return ["--code", roles["code"]]
-    return [] if table["points"] else None
-
-
-def _words_of_grid(table: dict[str, Any], roles: dict[str, str]) -> list[str]:
-    """Return the option for the grid of a table's codes, or what stands for it."""
-    if table["grid"]:
-        return ["--grid", str(table["grid"])]
-    codes = "code" in roles and "x" not in roles and not table["grids"]
-    return (OF_UNITS if codes else BLANKS["--grid"]).split()
 
 
 PROTECTED = "format: release of geodp ({title}), whose numbers are protected already"
@@ -267,8 +239,6 @@ GRID_DRAFT = "codes of no known grid; complete this draft to define it (--grid f
 
 TO_PUBLISH = "to publish:"
 
-OF_COUNTS = "How many persons, or other units, are where?"
-
 TO_FILL = "to publish, after replacing what is in capitals:"
 
 PUBLIC_AREAS = "public areas (--bounds): {areas}"
@@ -279,7 +249,7 @@ BLANKS_OF_AMOUNTS = "--clip LOWER UPPER --unit-of-amount UNIT"
 """Placeholders of what only the operator knows of amounts, both public."""
 
 BLANKS = {
-    "--grid": "--grid GRID",
+    "--grid": OF_GRID,
     "--code": "--code COLUMN",
     "--points": "--points",
     "--person": "--contribution NUMBER",
@@ -300,8 +270,6 @@ ONE_NAME = re.compile(
     r"\(--(person)\): ([^\s,]+), or|\(--(grid)\), if all codes are of one: ([^\s,]+)$"
 )
 """The only name that a question offers."""
-
-OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
 
 
 def _blank_of(question: str) -> str:

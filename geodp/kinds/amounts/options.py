@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from geodp.options.file_question import FileQuestion
+from geodp.options.file_question import ASK_PERIODS, ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
+from geodp.options.shared import PERIODS, PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 AMOUNT = joined(
@@ -78,7 +78,7 @@ PUBLISHED = joined(
 )
 """Options of what is released of amounts, and with which method."""
 
-SERIES = joined(PERSON_IN, PUBLISHED)
+SERIES = joined(PERIODS, PERSON_IN, PUBLISHED)
 """Options of amounts of several periods."""
 
 CHOICE = joined(
@@ -224,6 +224,11 @@ OWN = {
 }
 """Options that commands have for amounts alone, by what they do."""
 
+_CLIP = (
+    "Which amounts are the smallest and the largest that count as they are (--clip)? They are "
+    "public and chosen without the data: geodp amounts plan shows what they cost."
+)
+
 FILE_QUESTIONS = (
     FileQuestion(
         "What are the numbers, sums and means of {amount} by place? Every row is one record.",
@@ -231,10 +236,27 @@ FILE_QUESTIONS = (
         "--amount {amount}",
         ("--person {person} --contribution 1", "--contribution NUMBER"),
         more="--clip LOWER UPPER --unit-of-amount UNIT",
-        asks=(
-            "Which amounts are the smallest and the largest that count as they are (--clip)? They "
-            "are public and chosen without the data: geodp amounts plan shows what they cost.",
-        ),
+        asks=(_CLIP,),
+    ),
+    FileQuestion(
+        "What are the numbers, sums and means of {amount} by place in every period? Every row is "
+        "one record of a period.",
+        "amounts publish-series",
+        "--period {period} --amount {amount}",
+        ("--person {person} --contribution 1", "--contribution NUMBER"),
+        more="--periods FIRST..LAST --person-in all --clip LOWER UPPER --unit-of-amount UNIT",
+        asks=(_CLIP, ASK_PERIODS, ASK_PERSON_IN),
+    ),
+    FileQuestion(
+        "What are the numbers, sums and means of {amount} by place in every period? Every row is "
+        "one record of the period in the file's name.",
+        "amounts publish-series",
+        "--amount {amount}",
+        ("--person {person} --contribution 1", "--contribution NUMBER"),
+        more="--person-in all --clip LOWER UPPER --unit-of-amount UNIT",
+        without=("period",),
+        dated=True,
+        asks=(_CLIP, ASK_PERSON_IN),
     ),
 )
 """Questions that a file can answer by releases of amounts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geodp.options.file_question import FileQuestion
 from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import PERSON_IN, REQUEST, WEIGHTS
+from geodp.options.shared import PERIODS, PERSON_IN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 PROTECTED = grouped(
@@ -103,7 +103,7 @@ PUBLISHED = joined(
 )
 """Options of a release."""
 
-SERIES = joined(PERSON_IN, PUBLISHED.without("households_file", "others_file"))
+SERIES = joined(PERIODS, PERSON_IN, PUBLISHED.without("households_file", "others_file"))
 """Options of a release for every period."""
 
 PLANNED = joined(

@@ -15,6 +15,7 @@ from geodp.kinds.households.inputs import (
     DEFAULT_SIZE,
     NO_SIZES,
     TWO_TABLES,
+    SizedGrid,
     Sizes,
     Streams,
     require_one_date,
@@ -214,7 +215,10 @@ class CheckedTables:
         if self.streams is not None:
             yield from self.streams.facts
         if self.sizes is not None:
-            yield from check_labels([self.sizes.table], bound)
+            table = self.sizes.table
+            # No household has two sizes: equal counts of small numbers of them are chance.
+            sizes = table.grid.attributes[SizedGrid.of(table.grid).axis].name
+            yield from check_labels([table], bound, [sizes])
 
     def prepare(
         self, design: AnyHouseholds, *, period: bool = False

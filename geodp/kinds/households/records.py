@@ -39,7 +39,8 @@ from geodp.typing import IntArray, KeyArray
 TWO_PLACES = Rule(
     "household-in-two-places",
     "a household is in two cells, and it has one place, which none of its members decides: give "
-    "all records of a household the place of its dwelling. Nothing was charged.",
+    "all records of a household the place of its dwelling; if its number counts within another "
+    "column, name both (--household TOWN,NUMBER, household=[...]). Nothing was charged.",
 )
 
 ROWS_OF_HOUSEHOLDS = Rule(
@@ -65,7 +66,8 @@ OPEN_SIZE = Rule(
 ROW_TWICE = Rule(
     "household-in-two-rows",
     "a household is in two rows, and every row is a household with its size: give each household "
-    "once, or leave the size out if every row is one person. Nothing was charged.",
+    "once, or leave the size out if every row is one person; if its number counts within another "
+    "column, name both (--household TOWN,NUMBER, household=[...]). Nothing was charged.",
 )
 
 WEIGHTS_OF_HOUSEHOLDS = Rule(

@@ -54,6 +54,9 @@ class SelectionPublishing(Publishing):
 
         return design_selection(self.grid, self.question, self.request, self.mechanism, inputs)
 
+    def choose_area(self) -> None:
+        """Return nothing: what is chosen is a list without numbers."""
+
     def list_notes(self, prepared: Prepared[SelectionDesign, Selected]) -> list[str]:
         """List nothing: warnings are about errors of counts."""
         return []

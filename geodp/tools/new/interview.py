@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from geodp.cli.answers import find_command
 from geodp.cli.commands.publish import publish
 from geodp.cli.layout import list_recipe
 from geodp.cli.output import quote, write_file
@@ -25,7 +26,7 @@ from geodp.tools.new.questions import (
     split_arguments,
 )
 
-ADD = "Add options of geodp publish that correct this, or press Enter to stop."
+ADD = "Add options of the command that correct this, or press Enter to stop."
 
 
 def interview(context: click.Context, arguments: tuple[str, ...], fetched: dict[str, Path]) -> None:
@@ -96,6 +97,8 @@ def _show_plan(call: NewCall) -> None:
     with formatter.section("Plan"):
         formatter.write_dl([(translate(name), what) for name, what in _list_decisions(call)])
     click.echo(formatter.getvalue(), nl=False)
+    if call.answer is not None:
+        return
     plan = show_errors(call.grid, call.terms, [str(call.options["epsilon"])])
     for message in (*plan.warnings, *plan.notes):
         click.echo(translate_message(message))
@@ -103,15 +106,15 @@ def _show_plan(call: NewCall) -> None:
 
 def _list_decisions(call: NewCall) -> list[tuple[str, str]]:
     """List the decisions that the release rests on, each with its name."""
+    budget = ("Budget", f"epsilon = {call.options['epsilon']}")
+    file = ("File", " ".join(call.inputs))
+    grid = [("Grid", str(call.options["spec"])), ("Cells", f"{call.grid.size:,}")]
+    if call.answer is not None:
+        return [file, ("Question", translate_message(call.answer.question)), *grid, budget]
     layout = "none is known" if call.preset is None else call.preset.title
-    return [
-        ("File", " ".join(call.inputs)),
-        ("Layout", translate_message(layout)),
-        ("Grid", str(call.options["spec"])),
-        ("Cells", f"{call.grid.size:,}"),
-        ("A person is counted", translate_message(_describe_contribution(call))),
-        ("Budget", f"epsilon = {call.options['epsilon']}"),
-    ]
+    counted = translate_message(_describe_contribution(call))
+    named = ("Layout", translate_message(layout))
+    return [file, named, *grid, ("A person is counted", counted), budget]
 
 
 def _describe_contribution(call: NewCall) -> str:
@@ -132,7 +135,8 @@ def _rehearse(call: NewCall, fetched: dict[str, Path]) -> NewCall | None:
     """
     output, recipe = call.options["output"], call.options["recipe"]
     terms = [*call.publish_options, "--output", str(output)]
-    publish = ["geodp", "publish", *call.inputs, "--recipe", str(recipe), *terms]
+    named = ["--recipe", str(recipe)] if call.takes_recipe else []
+    publish = ["geodp", *call.command.split(), *call.inputs, *named, *terms]
     commands = [
         " ".join(map(quote, command)) for command in (publish, ["geodp", "verify", str(output)])
     ]
@@ -143,22 +147,27 @@ def _rehearse(call: NewCall, fetched: dict[str, Path]) -> NewCall | None:
     with TemporaryDirectory() as folder:
         draft = Path(folder) / "recipe.toml"
         draft.write_text(text, encoding="utf-8")
+        drafted = ["--recipe", str(draft)] if call.takes_recipe else []
         try:
             # The command that the operator will run, so that nothing can be refused only then.
-            _run_check([*call.inputs, "--recipe", str(draft), *terms])
+            _run_check(call, [*call.inputs, *drafted, *terms])
         except (GeodpError, click.ClickException) as error:
             return _prompt_for_options(call, error, fetched)
-    write_file(recipe, text.encode(), False, call.options["overwrite"])
     click.echo()
-    click.echo(translate_message(f"Written: {recipe}. Edit its lines below [metadata]; then:"))
+    if call.takes_recipe:
+        write_file(recipe, text.encode(), False, call.options["overwrite"])
+        click.echo(translate_message(f"Written: {recipe}. Edit its lines below [metadata]; then:"))
+    else:
+        click.echo(translate_message("To publish, and to check what was published:"))
     click.echo("\n".join(commands))
     return None
 
 
-def _run_check(arguments: list[str]) -> None:
+def _run_check(call: NewCall, arguments: list[str]) -> None:
     """Run the command that publishes, with ``--check``."""
-    with publish.make_context("geodp publish", [*arguments, "--check"]) as context:
-        publish.invoke(context)
+    command = find_command(call.command) or publish
+    with command.make_context(f"geodp {call.command}", [*arguments, "--check"]) as context:
+        command.invoke(context)
 
 
 def _prompt_for_options(

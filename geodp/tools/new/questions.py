@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp.cli.answers import COUNTS, HOW_MANY, FileAnswer, list_answers
 from geodp.cli.check import require_unpublished
-from geodp.cli.inputs import grid_of
+from geodp.cli.inputs import grid_of, request_sources
 from geodp.cli.layout import INPUTS, layout_names, list_arguments, resolve_inputs
 from geodp.cli.output import require_free
 from geodp.cli.request_options import terms_of
@@ -29,7 +30,7 @@ from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import find_preset
 from geodp.io.read.layout.propose import DOMAIN, FIXED_EXTENT, REQUEST_CONTRIBUTION
 from geodp.io.read.rows.names import list_names
-from geodp.io.read.rows.span import OPENING
+from geodp.io.read.rows.span import OPENING, suggest_header
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 OF_LAYOUT, ENTIRE, VOUCHED = "layout", "all", "public"
 """Values of ``--area`` that are not names of places."""
 
-NEW_OPTIONS = ("area", "recipe", "overwrite", "output")
+NEW_OPTIONS = ("question", "area", "recipe", "overwrite", "output")
 """Options of ``geodp new`` that ``geodp publish`` does not have, or has with another default."""
 
 ANY_BUDGET = "1"
@@ -76,6 +77,11 @@ class NewCall:
         Decisions that publishing would ask for: a sentence each, with options.
     preset : Preset or None
         The layout that fits the file, or that was named.
+    answers : tuple of FileAnswer
+        Questions that the file can answer, if one is to be chosen; else the chosen one, unless it
+        is that of counts.
+    unknown : mapping of str to str
+        Options that its command needs and that only the operator knows, each with a sentence.
     """
 
     arguments: tuple[str, ...]
@@ -84,6 +90,25 @@ class NewCall:
     inputs: tuple[str, ...]
     prompts: tuple[str, ...] = ()
     preset: Preset | None = None
+    answers: tuple[FileAnswer, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> FileAnswer | None:
+        """The question that is answered; None for counts, and where none is chosen yet."""
+        return None if self.options["question"] in (None, COUNTS) else self.answers[0]
+
+    @property
+    def command(self) -> str:
+        """The command that publishes, without ``geodp``."""
+        return self.options["question"] or COUNTS
+
+    @property
+    def takes_recipe(self) -> bool:
+        """Whether the command that publishes reads layout and domain from a recipe."""
+        return self.answer is None or any(
+            one.name == "preset" for one in self.context.command.get_params(self.context)
+        )
 
     @property
     def file_prompts(self) -> list[str]:
@@ -101,6 +126,8 @@ class NewCall:
     @property
     def bounds_persons(self) -> bool:
         """Whether anything bounds how often a person is counted."""
+        if self.answer is not None:
+            return True  # it is among the questions of its command
         bounds = [self.options["contribution"], self.options["person"]]
         return bounds != [None, None] or self.layout_bounds_contribution
 
@@ -135,8 +162,7 @@ class NewCall:
         """The names or labels of the first input's columns; none for a raster or without header."""
         if not self.inputs:
             return []
-        texts = {name: self.options[name] for name in OPENING}
-        table = inspect(self.options["inputs"][0], **texts).get("tables", [{}])[0]
+        table = _inspect(self.options).get("tables", [{}])[0]
         return [str(item.get("label") or item["name"]) for item in table.get("columns") or ()]
 
     @cached_property
@@ -159,8 +185,9 @@ class NewCall:
 
     @property
     def publish_options(self) -> list[str]:
-        """The options of ``geodp publish`` that no recipe holds: declarations and budget."""
-        return list_arguments(self.context, self.options, without={*layout_names(), *NEW_OPTIONS})
+        """The options of the command that no recipe holds: declarations and budget."""
+        of_recipe = layout_names() if self.takes_recipe else set()
+        return list_arguments(self.context, self.options, without={*of_recipe, *NEW_OPTIONS})
 
 
 def is_about_area(ask: str) -> bool:
@@ -204,18 +231,27 @@ def read_call(
     for path in inputs:
         require_regular(path)
     context.params["inputs"] = tuple(inputs)
+    names = tuple(map(str, context.meta[INPUTS]))
+    if not inputs:
+        return NewCall(arguments, context, dict(context.params), names)
+    description = _inspect(context.params)
+    answers = _list_all_answers(description, inputs)
+    question = context.params["question"]
+    if question is None and len(answers) == 1 and answers[0].command != COUNTS:
+        return read_call(outer, ("--question", answers[0].command, *arguments), fetched)
+    if question not in (None, COUNTS):
+        return _read_call_of_kind(outer, arguments, context, description, answers)
     options = dict(context.params)
     preset = options.pop("preset")
-    names = tuple(map(str, context.meta[INPUTS]))
-    if not options["inputs"]:
-        return NewCall(arguments, context, options, names)
     _choose_names(options, names)
     resolved = resolve_inputs(context, options, {}, preset)
     proposal = resolved.proposal
     name = preset or (proposal.preset if proposal is not None else "")
     persons = () if proposal is None else filter(is_about_persons, proposal.questions)
     prompts = tuple(dict.fromkeys((*resolved.questions, *persons)))
-    call = NewCall(arguments, context, options, names, prompts, find_preset(name) if name else None)
+    layout = find_preset(name) if name else None
+    open_answers = tuple(answers) if question is None and len(answers) > 1 else ()
+    call = NewCall(arguments, context, options, names, prompts, layout, open_answers)
     if area == OF_LAYOUT and not call.layout_area and call.grid_kind:
         raise UsageError(NOT_OF_LAYOUT)
     if area == ENTIRE and call.layout_area:
@@ -226,6 +262,86 @@ def read_call(
         _ = call.grid
     _ = call.terms
     return call
+
+
+def _inspect(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe the form of the first input."""
+    return inspect(options["inputs"][0], **{name: options[name] for name in OPENING})
+
+
+def _list_all_answers(description: Mapping[str, Any], files: Sequence[Path]) -> list[FileAnswer]:
+    """List the questions that files can answer, counts last."""
+    # Trips have no one place at which they could be counted.
+    trips = any(table["ends"] for table in description.get("tables", ()))
+    counts = [] if trips else [FileAnswer(HOW_MANY, COUNTS, {}, (), ())]
+    return [*list_answers(description, files), *counts]
+
+
+def _read_call_of_kind(
+    outer: click.Context,
+    arguments: tuple[str, ...],
+    context: click.Context,
+    description: Mapping[str, Any],
+    answers: Sequence[FileAnswer],
+) -> NewCall:
+    """Complete a call of a command of a kind by the columns of its first input.
+
+    What the operator decides, and what is in capitals, is asked.
+    """
+    inputs, command = context.params["inputs"], context.params["question"]
+    answer = next((one for one in answers if one.command == command), None)
+    if answer is None:
+        raise UsageError(
+            f"The columns of {inputs[0]} do not show that geodp {command} can read it: give that "
+            "command the names of its columns itself.",
+            code="question-not-of-file",
+        )
+    stated = _list_stated(context)
+    unknown = _list_unknown(context, answer)
+    proposed = [
+        word
+        for flag, values in answer.options.items()
+        if flag not in {*stated, *unknown}
+        for word in (flag, *values)
+    ]
+    area = context.params["area"]
+    words = () if area is None else area_options(area)
+    completed = _parse(outer, (*words, *proposed, *arguments))
+    completed.params["inputs"] = inputs
+    options = dict(completed.params)
+    names = tuple(map(str, context.meta[INPUTS]))
+    _choose_names(options, names)
+    prompts = [] if options["spec"] is None else request_sources(options)
+    table = description["tables"][0]
+    if "header_row" in table:  # a wrong guess would drop records
+        prompts.append(suggest_header(table["header_row"], table["first_row"]))
+    remaining = {flag: ask for flag, ask in unknown.items() if flag not in stated}
+    call = NewCall(arguments, completed, options, names, tuple(prompts), None, (answer,), remaining)
+    if not (call.file_prompts or call.needs_area):
+        _ = call.grid
+    return call
+
+
+def _list_stated(context: click.Context) -> set[str]:
+    """List the flags of a call's command line."""
+    return {
+        one.opts[-1]
+        for one in context.command.get_params(context)
+        if context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
+    }
+
+
+def _list_unknown(context: click.Context, answer: FileAnswer) -> dict[str, str]:
+    """Return the flags of what only the operator knows, each with a sentence, or its help."""
+    unknown = {flag: ask for ask in answer.asks for flag in _find_flags(ask)[:1]}
+    params = context.command.get_params(context)
+    helps = {one.opts[-1]: one.help for one in params if isinstance(one, click.Option)}
+    return unknown | {flag: str(helps[flag]) for flag in answer.blanks if flag not in unknown}
+
+
+def _find_flags(text: str) -> list[str]:
+    """Return the flags of the options in a sentence."""
+    return re.findall(r"--[a-z][a-z-]*", text)
 
 
 def _parse(outer: click.Context, arguments: tuple[str, ...]) -> click.Context:
@@ -309,6 +425,8 @@ def _cells(cells: int) -> str:
 
 WHICH_FILE = "Which file? A path, several, a folder or a pattern such as 'data/*.zip'."
 
+WHICH_QUESTION = "Which question is to be answered?"
+
 WHICH_AREA = (
     "Which area? Where people may be counted is public, and is never taken from the rows of a file."
 )
@@ -323,7 +441,7 @@ WHICH_EPSILON = (
     "Releases about the same people add up."
 )
 
-MORE = ("--OPTION ...", "options of geodp publish, as on its command line")
+MORE = ("--OPTION ...", "options of the command that publishes, as on its command line")
 
 UNKNOWN = Rule(
     "contribution-unknown",
@@ -392,13 +510,16 @@ def split_arguments(answer: str) -> list[str]:
 
 def list_questions(call: NewCall) -> list[OpenQuestion]:
     """List the questions that a call leaves open, in their order."""
-    questions = (
+    if call.options["question"] is None and call.answers:
+        return [_which_question(call)]
+    of_file = (
         [_file_prompt_question(call, prompt) for prompt in call.file_prompts]
         if call.inputs
         else [OpenQuestion(1, WHICH_FILE, "File", "FILE", split_arguments)]
     )
-    if questions and (columns := call.columns):
-        questions[0] = replace(questions[0], notes=(_list_columns(columns),))
+    if of_file and (columns := call.columns):
+        of_file[0] = replace(of_file[0], notes=(_list_columns(columns),))
+    questions = [*(_flag_question(call, flag) for flag in call.unknown), *of_file]
     if not call.inputs or call.needs_area:
         questions.append(_area_question(call))
     if not call.inputs or not call.bounds_persons:
@@ -406,7 +527,38 @@ def list_questions(call: NewCall) -> list[OpenQuestion]:
     # The errors by epsilon need the grid and the terms, so all other questions come first.
     if call.options["epsilon"] is None:
         questions.append(_epsilon_question(call, has_grid=not questions))
-    return questions
+    return sorted(questions, key=lambda one: one.number)
+
+
+def _which_question(call: NewCall) -> OpenQuestion:
+    """Build the question of which question the file is to answer."""
+    numbered = {str(number): one for number, one in enumerate(call.answers, start=1)}
+    rows = [(number, one.question) for number, one in numbered.items()]
+    commands = {number: one.command for number, one in numbered.items()}
+    return OpenQuestion(
+        1,
+        WHICH_QUESTION,
+        "Question",
+        "--question",
+        lambda answer: ["--question", commands.get(answer, answer)],
+        tuple(rows),
+    )
+
+
+def _flag_question(call: NewCall, flag: str) -> OpenQuestion:
+    """Build the question for an option of the command of a kind."""
+    params = call.context.command.get_params(call.context)
+    (option,) = (one for one in params if isinstance(one, click.Option) and one.opts[-1] == flag)
+    text, several = call.unknown[flag], option.nargs > 1
+    row = (flag, option.help or "")
+    return OpenQuestion(
+        3 if flag == "--contribution" else 1,
+        _sentence(text),
+        flag.removeprefix("--"),
+        flag,
+        lambda answer: [flag, *(split_arguments(answer) if several else [answer])],
+        (MORE,) if text == option.help else (row, MORE),
+    )
 
 
 def _list_columns(columns: Sequence[str]) -> str:
@@ -437,8 +589,10 @@ def _file_prompt_question(call: NewCall, ask: str) -> OpenQuestion:
 
 def _sentence(ask: str) -> str:
     """Format a decision as a sentence in the reader's language, without repeating the question."""
-    text = translate_message(ask.removeprefix(REQUEST_CONTRIBUTION)).removeprefix("; ")
-    return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
+    english = ask.removeprefix(REQUEST_CONTRIBUTION)
+    text = translate_message(english).removeprefix("; ")
+    stop = "." if text.isascii() or text == english else "。"
+    return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else stop)
 
 
 def _area_question(call: NewCall) -> OpenQuestion:
@@ -521,6 +675,9 @@ def _epsilon_question(call: NewCall, *, has_grid: bool) -> OpenQuestion:
         ("0.1", "or another of these, or any number above 0"),
         ("--people N", "a public guess of how many are counted, shown next to the errors"),
     )
+
+    if call.answer is not None:
+        has_grid = False  # the errors of other releases than counts are those of their own plans
 
     def show() -> None:
         show_errors(call.grid, call.terms, EPSILONS)

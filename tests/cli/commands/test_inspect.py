@@ -216,7 +216,13 @@ RAW = {
     "user_id,timestamp,mesh_code": (
         "flows publish --stays mesh_code --time timestamp --person user_id --trips 10",
     ),
-    "person_id,month,lon,lat": (),
+    "person_id,month,lon,lat": (
+        "publish-series --points --period month --person person_id --periods FIRST..LAST "
+        "--person-in all --delta 1e-10 --x lon --y lat",
+    ),
+    "mesh_code,year,month,n": (
+        "publish-series --period year,month --value n --periods FIRST..LAST --person-in all",
+    ),
     "person_id,lon,lat": (),
 }
 """Headers of raw records, and the commands of other kinds of release than counts."""

@@ -251,17 +251,29 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
     -------
     dict of str
         ``code``, ``x``, ``y``, ``origin``, ``destination``, ``count``, ``household``, ``size``,
-        ``households``, ``time`` (no month or year), ``person``, ``amount``; and ``from_x``,
+        ``households``, ``time`` (no month or year), ``period`` (a year, a month or both, with a
+        comma), ``person``, ``amount``; and ``from_x``,
         ``from_y``, ``to_x``, ``to_y``. Roles that no column has are left out.
     """
     roles = {name: table[name] for name in ("x", "y", "origin", "destination", "count")}
     roles |= {name: table[name] for name in ("household", "size", "households")}
-    moments = [one for one in table["times"] if not find_named("calendar", fold_columns([one]))]
+    periods = [one for one in table["times"] if find_named("calendar", fold_columns([one]))]
+    moments = [one for one in table["times"] if one not in periods]
     several = {"time": moments, "person": table["persons"], "amount": table["amounts"]}
     roles |= {name: next(iter(some), None) for name, some in several.items()}
     roles |= dict(zip(("from_x", "from_y", "to_x", "to_y"), table["ends"], strict=False))
     roles["code"] = table["key"]
+    roles["period"] = _join_periods(periods)
     return {name: column for name, column in roles.items() if column is not None}
+
+
+def _join_periods(names: Sequence[str]) -> str | None:
+    """Return the column of periods, or those of year and month, which are one period together."""
+    folded = fold_columns(names)
+    parts = [find_named(part, folded) for part in ("year", "month")]
+    if all(len(found) == 1 for found in parts) and parts[0] != parts[1]:
+        return ",".join(names[found[0]] for found in parts)
+    return next(iter(names), None)
 
 
 def _digits(codes: Sequence[str]) -> int | None:

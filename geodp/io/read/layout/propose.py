@@ -82,6 +82,13 @@ OF_AMOUNTS = (
 
 NO_HEADER = "the first row looks like data; the file needs a header with names"
 AS_MATRIX = MATRIX.format(first="origin")
+AS_PERIODS = (
+    "if it has a column for each period, write one row for each place and period instead, such as "
+    "by pandas: read_csv('wide.csv', dtype=str).melt('code', var_name='month', value_name='count')"
+    ".to_csv('long.csv', index=False), which geodp publish-series reads (--period month)"
+)
+HEADERLESS = (NO_HEADER, AS_MATRIX, AS_PERIODS)
+"""What is wrong with a file whose first row looks like data, and what it may be."""
 NO_NAMES = "its columns are called by numbers or not at all; give each of them a name"
 
 REQUEST_LEVELS = (
@@ -175,7 +182,7 @@ def propose(
     if "raster" in described:
         more = _of_raster(path, {**options, **supplied})
     elif not names:
-        more = {}, [NO_NAMES] if described["format"] == "memory" else [NO_HEADER, AS_MATRIX]
+        more = {}, [NO_NAMES] if described["format"] == "memory" else [*HEADERLESS]
     else:
         settings = {"attributes": [*parts], **options, **supplied}
         same, value = {**supplied}, supplied.get("value")

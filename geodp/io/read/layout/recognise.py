@@ -383,14 +383,12 @@ def recognise(
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
-            code = by_name.only("any_code", first=True)
-        # Names of areas locate rows where nothing else does.
-        if code is None and not near and by_name.only("longitude") is None and not found_ends:
-            code = by_name.only("area")
+            code = by_name.area(nowhere=by_name.only("longitude") is None and not found_ends)
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
-    if grid is None and not possible(grids) and not by_name.families(places):
+    of_areas = not places.isdisjoint(by_name.all("area_code"))
+    if grid is None and not (possible(grids) or by_name.families(places) or of_areas):
         grids = _judge_tokens([columns[at] for at in sorted(places)])
     x, y = by_name.only("longitude"), by_name.only("latitude")
     # One coordinate alone locates nothing.
@@ -447,6 +445,15 @@ class _ColumnNames:
         """Return the only column of a role; with `first` the first one by the order of patterns."""
         columns = self.all(role)
         return columns[0] if len(columns) == 1 or (first and columns) else None
+
+    def area(self, *, nowhere: bool) -> int | None:
+        """Return the column of codes of areas, or of any codes.
+
+        ``nowhere``: whether nothing else locates rows, so that names of areas do.
+        """
+        codes = (self.only(role, first=True) for role in ("area_code", "any_code"))
+        found = next((at for at in codes if at is not None), None)
+        return self.only("area") if found is None and nowhere else found
 
     def size(self) -> int | None:
         """Return the first column that is named for the size of a household."""

@@ -101,17 +101,20 @@ def locate(
             with rows.named(column):
                 columns.append(fields.decimal_points(array, locator.decimal, False))
         with rows.named(name):
-            rule = "" if locator.check is None else locator.check(rows.table, *columns)
-            if rule:
-                raise InputError(
-                    f"Columns {name}: {rule}",
-                    file=rows.table.name,
-                    code="coordinates-in-other-unit",
-                )
+            if locator.check is not None:
+                require_unit(locator.check, rows, name, *columns)
             indices = locator.read(*columns)
         for axis, values in zip(locator.axes, indices, strict=True):
             index[axis] = values
     return index
+
+
+def require_unit(check: Check, rows: RowPositions, name: str, xs: pa.Array, ys: pa.Array) -> None:
+    """Raise InputError for a table whose coordinates are in another unit than those of the grid."""
+    if rule := check(rows.table, xs, ys):
+        raise InputError(
+            f"Columns {name}: {rule}", file=rows.table.name, code="coordinates-in-other-unit"
+        )
 
 
 def axis_locators(grid: Grid, columns: Mapping[str, str]) -> list[Locator]:

@@ -81,6 +81,15 @@ def ending_of(path: Path, wanted: str | None = None) -> str:
     return ending
 
 
+def list_members(path: Path) -> list[str]:
+    """Return the names of the tables of text in a zip archive; none of another file."""
+    if not zipfile.is_zipfile(path):
+        return []
+    with zipfile.ZipFile(path) as archive:
+        names = [info.filename for info in _visible(archive)]
+    return [name for name in names if name.lower().endswith(TABLES)]
+
+
 def choose_packed(
     archive: zipfile.ZipFile, name: str, wanted: str | None
 ) -> tuple[zipfile.ZipInfo | None, tuple[Fact, ...]]:

@@ -11,7 +11,7 @@ The number of rows that match has no influence.
 | ``true``, ``false`` | truth values, and these words in letters of either case |
 | a date: ``2024-05-31``, ``2024/5/31`` | that date, and the first moment of that day |
 | a date and time | that moment; with an offset, among times with offsets or a zone |
-| a month: ``2024-05`` | texts of that month: ``2024-5`` too |
+| a month: ``2024-05`` | texts and numbers of it: ``2024-5``, ``202405``, ``2024年5月`` |
 | anything else | this very text |
 
 Texts are compared without surrounding blanks and in composed form (NFC). A number or month that
@@ -201,7 +201,8 @@ class Term:
         match = _MONTH.fullmatch(self.value)
         if match is None or self.number is not None or not 1 <= int(match[2]) <= 12:
             return None
-        return rf"{match[1]}[-/.]0?{int(match[2])}"
+        month = int(match[2])
+        return rf"{match[1]}(?:[-/.]0?{month}|年0?{month}月|{month:02})"
 
     @property
     def truth(self) -> bool | None:
@@ -271,9 +272,13 @@ class Term:
         if pa.types.is_boolean(kind):
             return self._match_truth(array)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            if self.number is None:
+            number = self.number
+            if self.month is not None:  # 202405 for 2024-05
+                year, month = re.split("[-/.]", self.value)
+                number = Decimal(f"{year}{int(month):02}")
+            if number is None:
                 raise self._needs("a number", kind, "where-needs-number")
-            return _match_number(array, self.number)
+            return _match_number(array, number)
         if pa.types.is_date(kind):
             if self.moment is None or self.moment.zoned:
                 raise self._needs("a date, such as 2024-05-31", kind, "where-needs-date")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -101,7 +100,7 @@ class AmountsPublishing(TablesPublishing):
         from geodp.kinds.amounts.publish import prepare_amounts
 
         known = self.read_known()
-        table = self.read_records(self.options["inputs"])
+        table = self.read_records(self.options)
         return prepare_amounts(table, self.request, **self.asked, **known)
 
     def read_known(self) -> dict[str, Any]:
@@ -109,10 +108,9 @@ class AmountsPublishing(TablesPublishing):
         prior, source = read_amounts_prior(self.options, self.grid)
         return {"prior": prior, "prior_source": source}
 
-    def read_records(self, paths: Sequence[Path]) -> AmountTable:
-        """Read records of one period, of which each reader counts what lies beyond the clip."""
-        reader = make_records_reader(self.options, self.grid, self.request)
-        return reader.read(paths)
+    def read_records(self, options: dict[str, Any]) -> AmountTable:
+        """Read the records that options name; each reader counts what lies beyond the clip."""
+        return make_records_reader(options, self.grid, self.request).read(options["inputs"])
 
     def design(self, inputs: Any) -> StoredDesign:
         """Design the release from the inputs of an interrupted run."""
@@ -138,12 +136,13 @@ class AmountsPublishing(TablesPublishing):
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish_series(**options: Any) -> None:
-    """Release amounts of several periods, each given as TIME=FILE, under one budget.
+    """Release amounts of several periods under one budget: a file for each, or one for all.
 
     \b
     geodp amounts publish-series 2015=persons-2015.csv 2020=persons-2020.csv --grid jis:half
         --bounds 139 35 140 36 --code mesh --amount income --clip 0 1000
         --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --person-in all --output out
+    geodp amounts publish-series FILE --period year --periods 2015..2020 ...
 
     Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
     once; FILE may be a folder or a pattern. All periods have one clip, step, unit and one set of
@@ -170,9 +169,9 @@ class AmountSeriesPublishing(PeriodsPublishing, AmountsPublishing):
 
         return AmountsSeriesOptions(person=self.options["person_in"], **self.asked)
 
-    def read_period(self, paths: Sequence[Path]) -> AmountTable:
+    def read_period(self, options: dict[str, Any]) -> AmountTable:
         """Read the records of one period."""
-        return self.read_records(paths)
+        return self.read_records(options)
 
     def prepare_periods(
         self, tables: Sequence[AmountTable], **known: Any

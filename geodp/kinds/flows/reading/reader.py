@@ -22,6 +22,7 @@ from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.names import UNKNOWN
 from geodp.grid.outlines import Outlines
 from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.layout.recognise import require_longitude_first
 from geodp.io.read.rows.columns import InputTable, find_column
@@ -405,7 +406,9 @@ class RowReader(RowOptions):
         if isinstance(place, str) or not self.lies_on_earth:
             return None
         require_longitude_first(*place)
-        return point_locator(self.land, *place, self.move, decimal=self.decimal)
+        # A stated CRS is the operator's answer to the question that the check would raise.
+        check = None if self.crs is not None else UnitCheck(self.land, REMEDY_OF_POINTS)
+        return point_locator(self.land, *place, self.move, check, self.decimal)
 
     def take_other(self, index: IntArray) -> IntArray:
         """Count places outside in the zone of all other places, if there is one.

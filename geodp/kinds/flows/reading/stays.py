@@ -18,6 +18,7 @@ from geodp.advice import takes
 from geodp.errors import CodeError, Rule, UsageError, require_none
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
+from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
 from geodp.io.read.layout.recognise import require_longitude_first
 from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.fields import coordinates, decimal_points
@@ -29,6 +30,7 @@ from geodp.io.read.rows.locators import (
     cell_locators,
     locate,
     locate_points,
+    require_unit,
     transformation,
 )
 from geodp.io.read.rows.scratch import Columns
@@ -444,6 +446,11 @@ class Pings(Traces):
         in_space = locate_in_space(self.crs or str(self.land.crs))
         return PointReader(self.land, in_space, self.move, self.decimal)
 
+    @cached_property
+    def _unit(self) -> UnitCheck:
+        """Check that coordinates are in the unit of the grid."""
+        return UnitCheck(self.land, REMEDY_OF_POINTS)
+
     def prepare_places(self, table: InputTable) -> PointReader:
         """Return the reader of the points of a table, which have one CRS."""
         if isinstance(self.place, tuple):
@@ -474,7 +481,11 @@ class Pings(Traces):
             points = [one.filter(mask) for one in points]
             time, names = (one.filter(mask) for one in (time, names))
             labels = tuple(one[accurate] for one in labels)
-        with rows.named(" and ".join(self.columns_of_place)):
+        name = " and ".join(self.columns_of_place)
+        with rows.named(name):
+            if self.crs is None and len(points) == 2:
+                xs, ys = (decimal_points(one, self.decimal, False) for one in points)
+                require_unit(self._unit, rows, name, xs, ys)
             position, index = places.read(points)
         seconds = self.read_times(rows, self.time, time, zone)
         more: list[NDArray[Any]] = [seconds, *position]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -83,10 +82,14 @@ class FlowsPublishing(TablesPublishing):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
-        (self.grid, labels), self.levels = split_grid(options), read_levels(options["level"])
+        (self.grid, self.labels), self.levels = split_grid(options), read_levels(options["level"])
         # The prior of a request is one of counts, and is read from another kind of file.
         self.request = self.read_request(method=options["method"], prior=None)
-        self.reader = make_trips_reader(options, self.grid, self.request, labels)
+        self.reader = self.make_reader(options)
+
+    def make_reader(self, options: dict[str, Any]) -> Any:
+        """Make the reader of the trips that options name."""
+        return make_trips_reader(options, self.grid, self.request, self.labels)
 
     @property
     def kind(self) -> Kind:
@@ -144,6 +147,13 @@ class FlowsPublishing(TablesPublishing):
         without_noise = {"without_noise": ["prior.parquet"]} if _has_prior_file(release) else {}
         return {"unit": promise.unit, "trips": promise.contribution, **without_noise}
 
+    def choose_area(self) -> Sequence[str]:
+        """Return options for the trips within an area."""
+        from geodp.grid.region import choose_code
+
+        code = choose_code(self.grid)
+        return ["--polygons", "FILE"] if code is None else ["--from", code, "--to", code]
+
     def sentences(self, release: Any) -> list[str]:
         """Say which file has no noise."""
         return [PRIOR_WRITTEN] if _has_prior_file(release) else []
@@ -153,12 +163,13 @@ class FlowsPublishing(TablesPublishing):
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish_series(**options: Any) -> None:
-    """Release the trips of several periods, each given as TIME=FILE, under one budget.
+    """Release the trips of several periods under one budget: a file for each, or one for all.
 
     \b
     geodp flows publish-series 2019=trips-2019.csv 2020=trips-2020.csv --grid jis:basic
         --bounds tokyo --from o --to d --person id --trips 10 --epsilon 1
         --person-in all --output out
+    geodp flows publish-series FILE --period year --periods 2019..2020 ...
 
     Files of all periods are of one form, as geodp flows publish reads it, and the zones are the
     same. They share one budget, which is charged once. Times are years, months, days or hours:
@@ -187,9 +198,9 @@ class FlowsSeriesPublishing(PeriodsPublishing, FlowsPublishing):
         person, share = self.options["person_in"], self.options["label_share"]
         return FlowsSeriesOptions(person=person, levels=self.levels, label_share=share)
 
-    def read_period(self, paths: Sequence[Path]) -> CountTable:
+    def read_period(self, options: dict[str, Any]) -> CountTable:
         """Read the trips of one period."""
-        table: CountTable = self.reader.read([*paths])
+        table: CountTable = self.make_reader(options).read([*options["inputs"]])
         return table
 
     def prepare_periods(

@@ -32,7 +32,6 @@ from geodp.options.shared import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from geodp.grid.grid import Grid
     from geodp.io.folder.kinds import Kind
@@ -100,12 +99,13 @@ def publish(**options: Any) -> None:
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(LAYOUT, DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish_series(**options: Any) -> None:
-    """Release persons and households of several periods, each given as TIME=FILE, together.
+    """Release persons and households of several periods: a file for each, or one for all.
 
     \b
     geodp households publish-series 2015=persons-2015.csv 2020=persons-2020.csv --household ID
         --grid jis:half --bounds 139 35 140 36 --protect household --epsilon 1
         --contribution 1 --person-in all --output out
+    geodp households publish-series FILE --period year --periods 2015..2020 ...
 
     Files of all periods are of one form, as geodp households publish reads it. They share one
     budget, which is charged once. Times are years, months, days or hours: 2024, 2024-05,
@@ -202,13 +202,13 @@ class HouseholdsPublishing(TablesPublishing):
         """Read all tables, and prepare their release."""
         from geodp.kinds.households.publish import prepare_households
 
-        asked, tables = self.options, self.read_tables(self.options["inputs"])
+        asked, tables = self.options, self.read_tables(self.options)
         size, sizes = asked["max_size"], asked["size_attribute"]
         return prepare_households(tables, size, self.request, size_attribute=sizes)
 
-    def read_tables(self, paths: Sequence[Path]) -> dict[str, CountTable | None]:
-        """Read the tables of one time by their names."""
-        options, grid, request = {**self.options, "inputs": paths}, self.grid, self.request
+    def read_tables(self, options: dict[str, Any]) -> dict[str, CountTable | None]:
+        """Read the tables that options name, by their names."""
+        grid, request = self.grid, self.request
         return {**_read(options, grid, request), "others": _read_others(options, grid, request)}
 
     def find_domain(self) -> tuple[Grid, int]:
@@ -253,9 +253,9 @@ class HouseholdsSeriesPublishing(PeriodsPublishing, HouseholdsPublishing):
 
         return HouseholdsSeriesKind()
 
-    def read_period(self, paths: Sequence[Path]) -> dict[str, CountTable | None]:
+    def read_period(self, options: dict[str, Any]) -> dict[str, CountTable | None]:
         """Read the tables of one period by their names."""
-        return self.read_tables(paths)
+        return self.read_tables(options)
 
     def prepare_periods(self, tables: Sequence[Any], **known: Any) -> Prepared[Any, Any]:
         """Prepare the release of the tables of all periods."""

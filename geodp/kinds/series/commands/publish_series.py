@@ -11,7 +11,7 @@ from geodp.cli.check import begin_check
 from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete
-from geodp.cli.periods import part_inputs
+from geodp.cli.periods import list_snapshots, part_inputs
 from geodp.cli.publishing import Publishing, Written
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request
@@ -19,7 +19,7 @@ from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError
 from geodp.options.option import Option, joined
-from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERSON_IN, REQUEST, RUN
+from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERIODS, PERSON_IN, REQUEST, RUN
 
 if TYPE_CHECKING:
     from geodp.kinds.series.publish import SeriesDesign
@@ -67,15 +67,18 @@ SERIES = joined(
 @click.command("publish-series", cls=ReadingCommand, rare=("mask",), no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(
-    *(LAYOUT, DOMAIN, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES), RUN, FOLDER, CHECK)
+    *(LAYOUT, DOMAIN, PERIODS, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES)),
+    *(RUN, FOLDER, CHECK),
 )
 def publish_series(**options: Any) -> None:
-    """Release the snapshots of a series, each given as TIME=FILE, under one budget.
+    """Release the snapshots of a series under one budget: a file for each, or one for all.
 
     \b
     geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
         --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
         --person-in all --output out
+    geodp publish-series year.csv --period month --periods 2024-01..2024-12 ...
+    geodp publish-series 'visits-*.csv' ...
 
     Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
     once; FILE may be a folder or a pattern. Use a series (geodp publish-series) for a
@@ -104,7 +107,8 @@ class SeriesPublishing(Publishing):
         check_applicable(context)
         if not options["unit"].strip() or not options["unit"].isprintable():
             raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
-        self.periods = Periods.of(sorted(options["snapshots"]))
+        self.snapshots = list_snapshots(options)
+        self.periods = Periods.of([*self.snapshots])
         method, self.grid = mechanism(options["method"]), grid_of(options)
         metadata = require_series_metadata(read_metadata_options(options, SeriesOfReleases()))
         asked = begin_check(options)
@@ -126,7 +130,7 @@ class SeriesPublishing(Publishing):
 
         tables = []
         for time in self.periods.names:
-            options = {**self.options, "inputs": self.options["snapshots"][time]}
+            options = {**self.options, **self.snapshots[time]}
             with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
                 tables.append(read(options, self.grid, self.request.key))
         return prepare_series(tables, self.periods, self.request, self.series)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
 
+from geodp.cli.answers import COUNTS, find_command
 from geodp.cli.help import with_options
 from geodp.cli.layout import INPUTS
 from geodp.cli.readers import ReadingCommand
@@ -21,13 +25,47 @@ PATHS = "geodp.new.paths"
 """Key of a context under which the files of the arguments are stored, before any is fetched."""
 
 
+ANSWERING = "geodp.new.command"
+"""Key of a context under which the command is stored that answers the question."""
+
+OF_A_RUN = ("inputs", "output", "overwrite", "recipe", "resume", "as_json", "check", "profile")
+"""Options of commands that publish which ``geodp new`` has in another form, or sets itself."""
+
+
 class NewCommand(ReadingCommand):
-    """A command that stores the arguments of its call, to which answers add more."""
+    """A command that stores the arguments of its call, to which answers add more.
+
+    Its options are those of the command that answers the question.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, and store the arguments."""
         ctx.meta[ARGUMENTS] = tuple(args)
+        ctx.meta[ANSWERING] = find_command(_find_question(args))
         return super().parse_args(ctx, args)
+
+    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return its own options, with those of the command that answers the question."""
+        params = super().list_params(ctx)
+        command = ctx.meta.get(ANSWERING)
+        if command is None:
+            return params
+        names = {"inputs", "overwrite", *(one.name for one in NEW)}
+        own = [one for one in params if one.name in names]
+        others = [copy(one) for one in command.list_params(ctx) if one.name not in OF_A_RUN]
+        for one in others:
+            one.required = False  # what is missing is asked
+        return [*own, *others]
+
+
+def _find_question(args: Sequence[str]) -> str:
+    """Return the command that arguments name as the answer, before they are parsed."""
+    for word, following in pairwise((*args, "")):
+        if word == QUESTION.flag:
+            return following
+        if word.startswith(f"{QUESTION.flag}="):
+            return word.partition("=")[2]
+    return COUNTS
 
 
 def _keep_inputs(
@@ -40,7 +78,17 @@ def _keep_inputs(
     return paths
 
 
+QUESTION = Option(
+    "--question",
+    "Which question of those that geodp inspect lists, by the command that answers it: publish "
+    "(counts), 'households publish' ...",
+    metavar="COMMAND",
+    group="Input",
+    everyday=True,
+)
+
 NEW = joined(
+    QUESTION,
     Option(
         "--area",
         "Public area: land:japan, a name (germany, 東京都), bounds, layout (the area that the "
@@ -75,10 +123,10 @@ NEW = joined(
 def new(**_options: Any) -> None:
     """Ask a few questions about INPUTS, do a dry run, and write a recipe and commands to publish.
 
-    At most four questions: which file, which area, how often a person is counted, and which
-    epsilon, with the errors that it gives. What the file's format says is not asked, and no answer
-    is taken from its rows. An option answers its question in advance; without a terminal, open
-    questions are printed.
+    Which file, which of the questions that it can answer, which area, how often a person is
+    counted, and which epsilon, with the errors of counts that it gives. What the file's format
+    says is not asked, and no answer is taken from its rows. An option answers its question in
+    advance; without a terminal, open questions are printed.
     """
     from geodp.tools.new.interview import interview
 

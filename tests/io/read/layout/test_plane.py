@@ -83,3 +83,16 @@ def test_each_file_is_looked_at(tmp_path):
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     with refuses(InputError, r"coordinates-in-other-unit: b\.csv.*degrees"):
         geodp.read_points(paths, grid=METRES, x="lon", y="lat", outside="crop")
+
+
+@pytest.mark.parametrize("rows", ["trips", "pings"])
+def test_trips_and_pings_are_looked_at_too(rows):
+    place = {"crs": "EPSG:3035", "transform": (1000, 0, 4321000, 0, -1000, 3212000)}
+    table = pd.DataFrame(BERLIN, columns=["lon", "lat"]).assign(id="a", time="2024-05-01 08:00")
+    read, columns = geodp.flows.read_pings, {"place": ("lat", "lon"), "time": "time"}
+    if rows == "trips":
+        table = table.assign(to_lon=table.lon, to_lat=table.lat)
+        read = geodp.flows.read_trips
+        columns = {"origin": ("lat", "lon"), "destination": ("to_lat", "to_lon")}
+    with refuses(InputError, "coordinates-in-other-unit: degrees.*--points-crs EPSG:4326"):
+        read(table, grid=geodp.Grid.regular((2, 2), **place), person="id", trips=1, **columns)

@@ -59,6 +59,35 @@ def test_which_noise_is_less_is_told(call, tmp_path):
     assert run["people"] == [64 * 23 + 32, 64 * 24 + 32, 64 * 25 + 32]
 
 
+@pytest.mark.parametrize(
+    ("header", "written", "column"),
+    [
+        ("month", "{}-{:02}", "month"),
+        ("month", "{}{:02}", "month"),
+        ("年月", "{}年{}月", "年月"),
+        ("year,month", "{},{}", "year,month"),
+    ],
+)
+def test_a_column_of_periods_makes_the_series_of_separate_files(
+    header, written, column, call, inputs, tmp_path
+):
+    lines = [f"x,y,n,{header}"]
+    for month in MONTHS:
+        period = written.format(*map(int, month.split("-")))
+        rows = (tmp_path / f"{month}.csv").read_text().splitlines()[1:]
+        lines += [f"{row},{period}" for row in rows]
+    # Rows of other periods are not read.
+    (tmp_path / "year.csv").write_text("\n".join([*lines, f"0,0,999,{written.format(2023, 12)}"]))
+    asked = ("--period", column, "--periods", f"{MONTHS[0]}..{MONTHS[-1]}")
+    named = [tmp_path / f"{month}.csv" for month in MONTHS]  # whose names contain the months
+    counted = []
+    for words in ([tmp_path / "year.csv", *asked], named):
+        assert RUNNER.run(*words, *call[3:], "--overwrite").exit_code == 0
+        run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
+        counted.append(run["people"])
+    assert counted == [[64 * n + 32 for n in (23, 24, 25)]] * 2
+
+
 @pytest.mark.parametrize("given", ["january", "january/*.csv"])
 def test_files_of_one_time_are_a_folder_or_a_pattern(given, call, inputs, tmp_path):
     split = (tmp_path / "2024-01.csv").read_text().splitlines(keepends=True)
@@ -79,6 +108,15 @@ def test_files_of_one_time_are_a_folder_or_a_pattern(given, call, inputs, tmp_pa
     ("change", "said"),
     [
         (lambda call: ["january.csv", *call[1:]], "the form TIME=FILE"),
+        (lambda call: [*call, "--period", "m", "--periods", "2024-01..2024-03"], "form TIME=FILE"),
+        (
+            lambda call: ["a.csv", *call[3:], "--period", "y,m,d", "--periods", "2024-01..2024-03"],
+            "names 3 columns, and 2024-01 has 2 parts",
+        ),
+        (
+            lambda call: ["a.csv", *call[3:], "--period", "m", "--periods", "2024-02..2024-01"],
+            "2024-01 comes too late",
+        ),
         (lambda call: call[2:], "at least two snapshots"),
         (lambda call: [*call[:2], "2024-05=x.csv", *call[2:]], "2024-04 is missing"),
         (lambda call: [*call, "2024-01=x.csv"], "2024-01 occurs twice.*2024-05='may"),

@@ -1,0 +1,39 @@
+"""Questions that a file can answer by a series of counts."""
+
+from __future__ import annotations
+
+from geodp.options.file_question import ASK_PERIODS, ASK_PERSON_IN, FileQuestion
+
+_OF_A_SERIES = "--person-in all --delta 1e-10"
+
+FILE_QUESTIONS = (
+    FileQuestion(
+        "How many persons, or other units, are where in every period? Every row counts those of a "
+        "cell in a period.",
+        "publish-series",
+        "--period {period} --value {count}",
+        more=f"--periods FIRST..LAST {_OF_A_SERIES} --contribution NUMBER",
+        without=("person",),
+        asks=(ASK_PERIODS, ASK_PERSON_IN),
+    ),
+    FileQuestion(
+        "How many persons, or other units, are where in every period? Every file counts those of "
+        "the period in its name.",
+        "publish-series",
+        "--value {count}",
+        more=f"{_OF_A_SERIES} --contribution NUMBER",
+        without=("person", "period"),
+        dated=True,
+        asks=(ASK_PERSON_IN,),
+    ),
+    FileQuestion(
+        "How many persons, or other units, are where in every period? Every row is one person in "
+        "a period.",
+        "publish-series",
+        "--points --period {period}",
+        ("--person {person}", "--contribution NUMBER"),
+        more=f"--periods FIRST..LAST {_OF_A_SERIES}",
+        without=("count",),
+        asks=(ASK_PERIODS, ASK_PERSON_IN),
+    ),
+)
