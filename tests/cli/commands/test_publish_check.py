@@ -14,7 +14,14 @@ TABLE = ["--grid", "jis:half", "--primary", 5339, "--code", "code", "--value", "
 ONE_DAY = ["--where", "day=1", "--contribution", 1]
 PINGS = "x,y,who\n139.76,35.68,a\n139.76,35.69,\n"
 POINTS = ["--grid", "jis:half", "--primary", 5339, "--points", "--x", "x", "--y", "y"]
-PARTS = "code,sex,n\n533946113,a,30\n533946113,b,10\n533946113,c,20\n"
+PARTS = "\n".join(
+    ["code,sex,n"]
+    + [
+        f"{code},{label},{count}"
+        for code in (533946113, 533946114, 533946123)
+        for label, count in (("a", 30000), ("b", 10000), ("c", 20000))
+    ]
+)
 SEXES = [*TABLE, "--labels", "sex=a,b,c", "--column", "sex=sex"]
 TOTALS = ["--public-totals", "totals.csv", "--public-totals-source", "the law"]
 ALONE = ["--grid", "jis:half", "--code", "code", "--value", "n", *ONE_DAY]

@@ -130,7 +130,7 @@ class AmountsPublishing(TablesPublishing):
 @click.command(
     "publish-series",
     cls=RecordsCommand,
-    rare=("mask", "points", "by", "where", "delta"),
+    rare=("mask", "points", "by", "where", "value", "classes", "delta"),
     no_args_is_help=True,
 )
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)

@@ -93,7 +93,7 @@ def publish(**options: Any) -> None:
 @households.command(
     "publish-series",
     cls=ReadingCommand,
-    rare=("mask", "points", "x", "y", "person", "delta"),
+    rare=("mask", "points", "x", "y", "by", "where", "person", "delta"),
     no_args_is_help=True,
 )
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)

@@ -64,7 +64,9 @@ SERIES = joined(
 """Options of a series of tables alone."""
 
 
-@click.command("publish-series", cls=ReadingCommand, rare=("mask",), no_args_is_help=True)
+@click.command(
+    "publish-series", cls=ReadingCommand, rare=("mask", "where", "by"), no_args_is_help=True
+)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(
     *(LAYOUT, DOMAIN, PERIODS, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES)),

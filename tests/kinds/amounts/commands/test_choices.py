@@ -33,7 +33,7 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     call = ("in.csv", *READ, *CHOICE, "--epsilon", "1", *into, "--output", "out")
     done = geodp("amounts", "choose-clip", *call, cwd=folder)
     assert done.returncode == 0, done.stderr
-    use, where, promise, told = done.stdout.splitlines()
+    use, where, promise, told, *_ = done.stdout.splitlines()
     assert "records_beyond_clip" in told
     assert "Published in" in where
     assert "2.718 (exp(1))" in promise
