@@ -89,6 +89,15 @@ class Page:
         self.write(text, SMALL, self.look.theme.ink, x + 28)
         return x + 50 + measure(text, SMALL)
 
+    def write_samples(self, shown: Sequence[tuple[Colour, str]]) -> None:
+        """Write boxes of colours with their texts, in as many lines as they need."""
+        x = float(EDGE)
+        for colour, text in shown:
+            width = 28 + measure(text, SMALL)
+            if x > EDGE and x + width > self.width - EDGE:
+                x, self.y = float(EDGE), self.y + 20
+            x = self.write_sample(colour, text, x)
+
     def finish(self, title: str, description: str, software: Software) -> Sheet:
         """Return the page as a sheet, with texts for those who do not see it."""
         return Sheet(
@@ -405,12 +414,7 @@ def _draw_swatches(page: Page, panels: list[Panel]) -> None:
     if any(_shows_outside(panel, fade=look.fade) for panel in panels):
         shown.append((theme.outside, captions.outside))
     page.y += 25
-    x = float(EDGE)
-    for colour, text in shown:
-        width = 28 + measure(text, SMALL)
-        if x > EDGE and x + width > page.width - EDGE:
-            x, page.y = float(EDGE), page.y + 20
-        x = page.write_sample(colour, text, x)
+    page.write_samples(shown)
 
 
 def _shows_around(panels: list[Panel], *, fade: bool) -> bool:

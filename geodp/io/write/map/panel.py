@@ -270,7 +270,10 @@ def _widen(
             np.add.at(into, at, np.where(open_, some, 0.0))
         landless = land == 0
         area = np.where(landless, area, land)
-        known = open_ & ((area > 0) & (total >= margin * np.where(landless, SURE, 1)))[at]
+        inland = (area > 0) & ~landless
+        few = inland.any() and (total[inland] >= margin).mean() < FEW_BELIEVED
+        least = margin * np.where(landless | few, SURE, 1)
+        known = open_ & ((area > 0) & (total >= least))[at]
         mean = np.divide(total, area, out=np.full(shape, np.nan), where=area > 0)
         around = np.where(known & (landless[at] | (areas[1] > 0)), mean[at], around)
         reached += float(counts[known].sum())

@@ -1,4 +1,4 @@
-"""Water on a page's map: no tint where there is no land, and only counts far above the noise over it."""
+"""Water on a page's map: no tint where there is no land, only counts far above the noise."""
 
 import re
 
