@@ -13,7 +13,7 @@ from geodp.io.folder.staged_release import StagedTables, check_publication
 from geodp.io.write.view import View
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
-from geodp.release.frames import Rows, stack_frames
+from geodp.release.frames import OnMaps, Rows, stack_frames
 from geodp.release.opening import require_unwritten
 from geodp.release.regional import Regional
 from geodp.release.release import Release
@@ -25,7 +25,7 @@ from geodp.table.stated.release import StatedCharge
 IndexOf = TypeVar("IndexOf", bound=TablesCard)
 
 
-class Composite(ABC, Generic[IndexOf]):
+class Composite(OnMaps, ABC, Generic[IndexOf]):
     """A frozen dataclass of tables and their index.
 
     Attributes
