@@ -252,9 +252,9 @@ def _lacks_card(path: str | Path, folders: Iterable[Path]) -> VerificationError:
                 )
     near = [str(folder) for folder in _list_near(Path(path))]
     if near:
-        folders = ", ".join(near)
+        named = ", ".join(near)
         return VerificationError(
-            f"{path} holds no release itself, but these folders do: {folders}.",
+            f"{path} holds no release itself, but these folders do: {named}.",
             code="folder-without-release",
         )
     return VerificationError(
