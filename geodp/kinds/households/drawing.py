@@ -58,6 +58,9 @@ def draw_sizes(lines: Sequence[Line], view: View, look: Look) -> Sheet:
         if size is not None and size.high - size.low <= MAX_WIDTH:
             number[at] = np.searchsorted(CLASSES, size.value, "right")
     land = None if frame.units else quarters_of_land(grid, frame.place, frame.block)
+    if land is not None:
+        # A place is coloured as a whole, and nobody lives in its water.
+        number[land == 0] = UNKNOWN
     some = bool((number >= 0).any())
     classes = Classes(
         number,

@@ -429,10 +429,7 @@ def _shows_outside(panel: Panel, *, fade: bool) -> bool:
 
 
 def _list_untold(page: Page, panels: list[Panel]) -> list[tuple[Colour, str]]:
-    """List the colours of water, and of 0 or indistinguishable counts, with their names.
-
-    They depend on the grid and the margin only, not on counts.
-    """
+    """List the colours of water, and of 0 or indistinguishable counts, with their names."""
     look = page.look
     theme, captions = look.theme, look.captions
     margins = [panel.least for panel in panels if panel.least is not None]
