@@ -1,6 +1,7 @@
 """``geodp.open`` opens releases of every kind for Python."""
 
 import shutil
+import sys
 
 import pytest
 
@@ -47,11 +48,12 @@ def test_a_release_that_is_opened_becomes_a_frame(released):
         assert len(getattr(opened, name)()) > 0
 
 
-def test_a_release_that_is_opened_is_seen_in_a_notebook(released):
+def test_a_release_that_is_opened_is_seen_in_a_notebook(released, monkeypatch):
     """As it is, drawn, and as a map to move in, for which a library is asked for."""
     opened = geodp.open(released.folder / "out")
     assert opened._repr_html_().startswith("<div")
     assert "data:image/png" in opened._repr_html_() or not hasattr(opened, "tables")
+    monkeypatch.setitem(sys.modules, "folium", None)
     with refuses(UsageError, r"library-missing: \bfolium\b"):
         opened.explore()
 
