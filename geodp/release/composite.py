@@ -13,7 +13,7 @@ from geodp.io.folder.staged_release import StagedTables, check_publication
 from geodp.io.write.view import View
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
-from geodp.release.frames import Rows, join_arrays, stack_frames
+from geodp.release.frames import OnMaps, Rows, stack_frames
 from geodp.release.opening import require_unwritten
 from geodp.release.regional import Regional
 from geodp.release.release import Release
@@ -25,7 +25,7 @@ from geodp.table.stated.release import StatedCharge
 IndexOf = TypeVar("IndexOf", bound=TablesCard)
 
 
-class Composite(ABC, Generic[IndexOf]):
+class Composite(OnMaps, ABC, Generic[IndexOf]):
     """A frozen dataclass of tables and their index.
 
     Attributes
@@ -88,15 +88,6 @@ class Composite(ABC, Generic[IndexOf]):
         """
         frames = {name: one.to_geopandas("count") for name, one in self.tables.items()}
         return stack_frames(frames, "table")
-
-    def to_xarray(self) -> Any:
-        """Convert the tables that are one map to an ``xarray.Dataset``, a variable for each.
-
-        Raises UsageError as :meth:`geodp.Release.to_xarray` does.
-        """
-        maps = {name: one for name, one in self.tables.items() if not one.grid.maps.missing}
-        # Without any, the first table says what arrays need.
-        return join_arrays({n: one.to_xarray(n) for n, one in (maps or self.tables).items()})
 
     def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
         """Return the release with its charge to a ledger."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -31,7 +31,7 @@ ALTERNATIVES = {
     "to_frame to_df to_dict dtypes": "its rows are to_pandas(), to_polars() or to_arrow()",
     "to_numpy to_array": "all cells as an array are table.to_dense(), or to_xarray()",
     "to_gdf to_geodataframe geometry": "its cells with their outlines are to_geopandas()",
-    "show explore map": "plot() draws it, and a notebook shows it as it is",
+    "show map": "plot() draws it, explore() lets you move in it, and a notebook shows it as it is",
     "epsilon delta rho budget guarantee": "card().guarantee states it, and event has its numbers",
     "crs bounds transform": "its cells are grid.places[0]",
     "shape size": "grid has it",
@@ -189,15 +189,15 @@ class InMemory(Rows, BaseRelease):
         """Draw the map on Matplotlib axes in the grid's CRS, and return the axes.
 
         Attributes are summed. Blocks of cells are summed if a side has more than 1,600 cells.
-        Blocks that are 0 or outside the domain stay blank.
+        Blocks that are 0 or outside the domain stay blank. Areal units are drawn by their outlines.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Default: new axes.
         **kwargs
-            Passed to ``imshow``. Default: a logarithmic scale that begins at 1, and a colour map
-            that is readable with colour blindness.
+            Passed to ``imshow``, and of units to ``GeoDataFrame.plot``. Default: a logarithmic
+            scale that begins at 1, and a colour map that is readable with colour blindness.
 
         Raises UsageError for a grid that is not one map, and without Matplotlib.
         """
@@ -205,6 +205,12 @@ class InMemory(Rows, BaseRelease):
         place = grid.require_map(
             Rule("plot-needs-one-map", "A plot needs a grid of one map; use to_pandas().")
         )
+        if grid.outlines is not None:
+            rows, codes = self.to_geopandas("count"), [*grid.maps.codes]
+            rows["count"] = rows.groupby(codes)["count"].transform("sum")
+            rows = rows.drop_duplicates(codes)
+            label = name_of_counts(self.name, self.table.event.unit)
+            return plot_rows(rows, "count", ax, **({"legend_kwds": {"label": label}} | kwargs))
         require_library("matplotlib", "A plot", "plots")
         import matplotlib.pyplot as plt
         from matplotlib.colors import LogNorm
@@ -234,25 +240,121 @@ class InMemory(Rows, BaseRelease):
         ax.figure.colorbar(image, ax=ax, label=label if block == 1 else f"{label}, {block} cells")
         return ax
 
+    def explore(self, **kwargs: Any) -> Any:
+        """Show the listed cells on an interactive map in a notebook, and return the map.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to ``GeoDataFrame.explore``, such as ``tiles=None`` without a network. Default:
+            the colours of :meth:`plot`.
+
+        Raises UsageError for a grid without a place on the Earth, and without geopandas or folium.
+        """
+        return explore_rows(self.to_geopandas("count"), "count", **kwargs)
+
     def _repr_html_(self) -> str:
         """Render a small map and the first lines of the card as HTML, for notebooks."""
-        # Fonts and colours of maps come with them, which take time to import.
-        from geodp.io.write.map.look import Look
-        from geodp.io.write.picture import draw_map, why_no_picture
+        return preview({self.name: self.view()}, _first_lines(self.view()))
 
-        view = self.view()
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(view))
-        picture = ""
-        if why_no_picture(self.table.grid) is None:
-            drawn = draw_map(view, Look(size=MAP_PIXELS), dpi=MAP_DPI)
-            data = base64.b64encode(drawn).decode("ascii")
-            # Bytes 16 to 20 of a PNG are its width, in the IHDR chunk.
-            width = int.from_bytes(drawn[16:20]) // 2
-            picture = (
-                f'<img alt="map of the release" width="{width}" style="max-width: 100%" '
-                f'src="data:image/png;base64,{data}">'
-            )
-        return f'<div style="{PREVIEW_STYLE}">{picture}<ul style="{TEXT_STYLE}">{lines}</ul></div>'
+
+class OnMaps(ABC):
+    """Conversions of a release of several tables, for those that lie on one map."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> Mapping[str, Any]:
+        """All tables by name."""
+
+    def _find_table(self, name: str | None) -> Any:
+        """Return the table of a name, or the first that lies on one map."""
+        named = {
+            one: table for one, table in self.tables.items() if table.grid.maps.one is not None
+        }
+        chosen = next(iter(named), None) if name is None else name
+        if chosen not in named:
+            raise UsageError(NOT_ON_MAP.format(", ".join(named) or "none"))
+        return named[chosen]
+
+    def to_xarray(self) -> Any:
+        """Convert the tables that lie on one map to an ``xarray.Dataset`` over y and x.
+
+        Each is as :meth:`geodp.Release.to_xarray` converts it, under its name.
+
+        Raises UsageError where no table lies on one map, and without xarray.
+        """
+        require_library("xarray", "to_xarray()")
+        import xarray
+
+        self._find_table(None)
+        on_map = (one for one in self.tables.items() if one[1].grid.maps.one is not None)
+        return xarray.Dataset({name: table.to_xarray(name) for name, table in on_map})
+
+    def plot(self, table: str | None = None, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw a table on Matplotlib axes, and return the axes; see :meth:`geodp.Release.plot`.
+
+        ``table``: its name; default: the first that lies on one map.
+        """
+        return self._find_table(table).plot(ax, **kwargs)
+
+    def explore(self, table: str | None = None, **kwargs: Any) -> Any:
+        """Show a table on an interactive map in a notebook; see :meth:`geodp.Release.explore`.
+
+        ``table``: its name; default: the first that lies on one map.
+        """
+        return self._find_table(table).explore(**kwargs)
+
+    def _repr_html_(self) -> str:
+        """Render small maps and the first lines of the cards as HTML, for notebooks."""
+        views = {name: one.view(name) for name, one in self.tables.items()}
+        on_map = {n: v for n, v in views.items() if v.table.grid.maps.one is not None}
+        lines = [f"{name}: {line}" for name, view in views.items() for line in _list_size(view)]
+        first = next(iter(views.values()))
+        return preview(on_map, [*_list_guarantee(first), *lines])
+
+
+NOT_ON_MAP = Rule("table-not-on-one-map", "Give one of the tables that lie on one map: {}.")
+
+
+def preview(views: Mapping[str, View], lines: Iterable[str]) -> str:
+    """Render small maps of tables beside lines of text as HTML, for notebooks."""
+    # Fonts and colours of maps come with them, which take time to import.
+    from geodp.io.write.map.look import Look
+    from geodp.io.write.picture import draw_map, why_no_picture
+
+    pictures = ""
+    for name, view in views.items():
+        if why_no_picture(view.table.grid) is not None:
+            continue
+        drawn = draw_map(view, Look(size=MAP_PIXELS), dpi=MAP_DPI)
+        data = base64.b64encode(drawn).decode("ascii")
+        # Bytes 16 to 20 of a PNG are its width, in the IHDR chunk.
+        width = int.from_bytes(drawn[16:20]) // 2
+        pictures += (
+            f'<img alt="map of {html.escape(name)}" width="{width}" style="max-width: 100%" '
+            f'src="data:image/png;base64,{data}">'
+        )
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    return f'<div style="{PREVIEW_STYLE}">{pictures}<ul style="{TEXT_STYLE}">{items}</ul></div>'
+
+
+COLOURS = {"cmap": "magma_r"}
+"""Colour map of drawn rows: readable with colour blindness."""
+
+
+def plot_rows(rows: Any, column: str | None, ax: Any, **kwargs: Any) -> Any:
+    """Draw a ``GeoDataFrame`` on Matplotlib axes, coloured by a column, and return the axes."""
+    require_library("matplotlib", "A plot", "plots")
+    usual = {} if column is None else {"column": column, "legend": True, **COLOURS}
+    return rows.plot(ax=ax, **(usual | kwargs))
+
+
+def explore_rows(rows: Any, column: str | None, **kwargs: Any) -> Any:
+    """Show a ``GeoDataFrame`` on an interactive map, coloured by a column, and return the map."""
+    require_library("folium", "explore()", remedy="Or use plot().")
+    require_library("mapclassify", "explore()", remedy="Or use plot().")
+    usual = {} if column is None else {"column": column, **COLOURS}
+    return rows.explore(**(usual | kwargs))
 
 
 def locate_rows(rows: Any, grid: Grid, index: IntArray) -> Any:
@@ -295,13 +397,6 @@ def stack_frames(frames: Mapping[str, Any], column: str) -> Any:
     for name, frame in frames.items():
         frame.insert(0, column, name)
     return pandas.concat([*frames.values()], ignore_index=True)
-
-
-def join_arrays(arrays: Mapping[str, Any]) -> Any:
-    """Join arrays of xarray of one grid to an ``xarray.Dataset``, a variable for each."""
-    import xarray
-
-    return xarray.Dataset(dict(arrays))
 
 
 def stack_arrays(arrays: Sequence[Any], times: Any) -> Any:
@@ -386,14 +481,24 @@ def plot_curve(numbers: Mapping[str, Any], label: str, ax: Any = None, **kwargs:
 
 def _first_lines(view: View) -> Iterator[str]:
     """Yield the main facts of a card, a sentence each."""
-    card, table = view.card, view.table
-    guarantee, domain = card.guarantee, card.domain
-    if not card.private:
-        yield "NOT PRIVATE: the key of the noise was known beforehand."
-    yield guarantee.in_words
-    people = show_count(table.total, view.limit)
-    yield f"{table.key.size:,} of {domain.cells:,} cells listed, {people} in all"
+    card = view.card
+    yield from _list_guarantee(view)
+    yield from _list_size(view)
     yield f"method {card.mechanism.spec}: {card.mechanism.values}"
     error = card.expected_error.largest
     if error is not None:
         yield f"standard error of one cell {error:.3g}, {card.expected_error.holds}"
+
+
+def _list_guarantee(view: View) -> Iterator[str]:
+    """Yield what is promised."""
+    if not view.card.private:
+        yield "NOT PRIVATE: the key of the noise was known beforehand."
+    yield view.card.guarantee.in_words
+
+
+def _list_size(view: View) -> Iterator[str]:
+    """Yield how many cells are listed, and their sum."""
+    people = show_count(view.table.total, view.limit)
+    cells = view.card.domain.cells
+    yield f"{view.table.key.size:,} of {cells:,} cells listed, {people} in all"

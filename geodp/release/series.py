@@ -32,7 +32,7 @@ from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget
 from geodp.release.composite import Composite
-from geodp.release.frames import plot_curve, plot_maps, stack_arrays, stack_frames
+from geodp.release.frames import plot_curve, plot_maps, preview, stack_arrays, stack_frames
 from geodp.release.opening import require_unwritten
 from geodp.release.periods import Periods, declare_periods, draw_periods, identify_periods
 from geodp.release.release import Release
@@ -324,6 +324,23 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
     def write_into(self, place: StagedPeriods, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the series into a folder that was staged before the charge."""
         return place.write_periods(self.named, self.index, restricted)
+
+    def explore(self, time: str | None = None, **kwargs: Any) -> Any:
+        """Show a period on an interactive map in a notebook; see :meth:`geodp.Release.explore`.
+
+        ``time``: that of the period; default: the last one.
+        """
+        return self[self.times[-1] if time is None else time].explore(**kwargs)
+
+    def _repr_html_(self) -> str:
+        """Render small maps of the first and the last period as HTML, for notebooks."""
+        index: Any = self.index
+        views = {}
+        for time in dict.fromkeys((self.times[0], self.times[-1])):
+            name, table = next(iter(self[time].tables.items()))
+            views[f"{name}, {time}"] = table.view(name)
+        periods = f"{len(self)} periods, {self.times[0]} to {self.times[-1]}"
+        return preview(views, [index.guarantee.in_words, periods])
 
 
 def pair_times(times: Sequence[str], since: str) -> list[tuple[str, str]]:

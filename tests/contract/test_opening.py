@@ -1,12 +1,14 @@
 """``geodp.open`` opens releases of every kind for Python."""
 
 import shutil
+import sys
 
 import pytest
 
 import geodp
 from geodp.errors import UsageError
 from tests.contract.desk import contents
+from tests.refusals import refuses
 
 
 def test_every_form_of_a_release_is_opened(released, tmp_path):
@@ -44,6 +46,16 @@ def test_a_release_that_is_opened_becomes_a_frame(released):
     for name in ("to_pandas", "to_geopandas"):
         assert hasattr(opened, name), type(opened).__name__
         assert len(getattr(opened, name)()) > 0
+
+
+def test_a_release_that_is_opened_is_seen_in_a_notebook(released, monkeypatch):
+    """As it is, drawn, and as a map to move in, for which a library is asked for."""
+    opened = geodp.open(released.folder / "out")
+    assert opened._repr_html_().startswith("<div")
+    assert "data:image/png" in opened._repr_html_() or not hasattr(opened, "tables")
+    monkeypatch.setitem(sys.modules, "folium", None)
+    with refuses(UsageError, r"library-missing: \bfolium\b"):
+        opened.explore()
 
 
 def test_a_release_that_is_opened_is_not_written_again(released, tmp_path):

@@ -250,9 +250,28 @@ def _lacks_card(path: str | Path, folders: Iterable[Path]) -> VerificationError:
                     "installed here. If another package made this release, install that package.",
                     code="kind-not-installed",
                 )
+    near = [str(folder) for folder in _list_near(Path(path))]
+    if near:
+        named = ", ".join(near)
+        return VerificationError(
+            f"{path} holds no release itself, but these folders do: {named}.",
+            code="folder-without-release",
+        )
     return VerificationError(
         f"{path} holds no release: there is no public/{CARD}.", code="folder-without-release"
     )
+
+
+MOST_NEAR = 3
+"""Most releases that are named where a folder holds none itself."""
+
+
+def _list_near(path: Path) -> list[Path]:
+    """List releases beside which a folder lies, and those that lie in it, as far as it is read."""
+    places = [path.parent]
+    with suppress(OSError):
+        places += sorted(one for one in path.iterdir() if one.is_dir())
+    return [one for one in places if find_card(one / "public") is not None][:MOST_NEAR]
 
 
 def _try_to_read(path: Path) -> tuple[Any, Exception | None]:

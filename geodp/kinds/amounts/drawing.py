@@ -18,23 +18,12 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Region
-from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.sheet import Colour, Sheet
 from geodp.io.write.frame import Frame, UnitFrame
+from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.map.look import Look, Theme
-from geodp.io.write.map.page import (
-    EDGE,
-    MIN_WIDTH,
-    SMALL,
-    Page,
-    draw_classes,
-    draw_numbers,
-    draw_scale_bar,
-    label_width,
-    write_foot,
-    write_head,
-)
-from geodp.io.write.map.panel import Bounds, Panel, crop
+from geodp.io.write.map.panel import Bounds, crop
+from geodp.io.write.map.quantity import BEYOND, UNKNOWN, Classes, compose_quantity
 from geodp.io.write.picture import why_no_picture
 from geodp.kinds.amounts.english import PAGE
 from geodp.kinds.amounts.estimates import AmountEstimate
@@ -51,6 +40,9 @@ MAX_BLOCKS = 64
 
 MAX_CELLS = 1 << 22
 """Most cells of a map, each of which is in a region of every size."""
+
+MIN_HELD = 0.25
+"""Share of the blocks of a square that have records where it colours them: else noise put them."""
 
 MAX_CLASSES = 7
 """Most classes of a legend."""
@@ -186,8 +178,11 @@ class Blocks:
         some = np.nan_to_num(self.records) > 0
         row, col = (np.arange(size) for size in shape)
         for number, level in enumerate(self.levels[name]):
-            known = level.half <= most
             at = np.ix_(row >> number, col >> number)
+            held, blocks = np.zeros(level.half.shape), np.zeros(level.half.shape)
+            np.add.at(held, at, some)
+            np.add.at(blocks, at, 1)
+            known = (level.half <= most) & (held >= MIN_HELD * blocks)
             new = some & np.isnan(shown) & known[at]
             shown[new], of_level[new] = level.value[at][new], number
         return shown, of_level
@@ -354,12 +349,6 @@ NO_MEANS = Rule(
     "amounts-nothing-to-draw", "This release has neither means nor medians that could be drawn."
 )
 
-OUTSIDE, EMPTY, UNTOLD, FIRST = 0, 1, 2, 3
-"""Numbers of colours; the classes follow."""
-
-BOX = 64
-"""Width of a class in the legend, in pixels."""
-
 
 def draw_amounts(release: AmountNumbers, look: Look, withdrawn: str | None = None) -> Sheet:
     """Lay out the map of means, or of medians where there are no means.
@@ -396,70 +385,41 @@ def draw_quantity(
 
     Raises UsageError for requested texts that no font can draw.
     """
-    look.require_fonts()
     view, amount = replace(view_of(release), withdrawn=withdrawn), release.index.amount
     texts = translate_texts(PAGE, look.language, "amounts")
     coloured, frame = Coloured.of(blocks, name), blocks.frame
     title = look.title or texts[f"map_{name}"].format(name=amount.name, unit=amount.unit)
-    look = replace(look, title=title)
-    panel = Panel(frame, coloured.value, None, None, None)
-    page = Page(look, max(MIN_WIDTH, label_width(look) + frame.size[0]) + 2 * EDGE)
-    write_head(page, view, [panel])
-    page.y += 24 + 18 * bool(label_width(look))
-    left = (page.width - frame.size[0] + label_width(look)) / 2
-    colours = list_colours(look.theme, len(coloured.edges) + 1)
-    draw_numbers(page, frame, left, number_blocks(coloured), colours)
-    page.y += frame.size[1]
-    _draw_legend(page, coloured, texts, name, look.unit or amount.unit)
-    write_foot(page, view, [panel], margin_lines=_list_notes(coloured, texts, amount.unit))
-    return page.finish(title, view.table.event.statement, view.card.software)
+    land = None if frame.units else quarters_of_land(view.table.grid, frame.place, frame.block)
+    number = np.where(np.isnan(coloured.records), BEYOND, coloured.classes)
+    if land is not None:
+        # Records that noise put into the sea have no number but that of land around them.
+        number[(land == 0) & (coloured.level > 0)] = UNKNOWN
+    known = bool((number >= 0).any())
+    classes = Classes(
+        number,
+        list_colours(look.theme, len(coloured.edges) + 1) if known else (),
+        [show_estimate(edge) for edge in coloured.edges.tolist()] if known else (),
+        texts[f"quantity_{name}"].format(unit=look.unit or amount.unit),
+        texts["untold"],
+        land,
+    )
+    notes = _list_notes(coloured, texts, amount.unit)
+    return compose_quantity(view, replace(look, title=title), frame, classes, notes)
 
 
 def list_colours(theme: Theme, classes: int) -> tuple[Colour, ...]:
-    """List colours by number: three that are no class, then as many classes, evenly apart."""
+    """List the colours of as many classes, evenly apart."""
     chosen = np.rint(np.linspace(0, len(theme.classes) - 1, classes)).astype(int)
     if classes == 1:
         chosen = np.array([len(theme.classes) // 2])
-    return (
-        theme.outside, theme.paper, theme.untold, *(theme.classes[each] for each in chosen.tolist())
-    )  # fmt: skip
-
-
-def number_blocks(coloured: Coloured) -> NDArray[np.uint8]:
-    """Compute the number of every block's colour: uint8[rows, cols]."""
-    number = coloured.classes + FIRST
-    number[np.isnan(coloured.value)] = UNTOLD
-    number[coloured.records == 0] = EMPTY
-    number[np.isnan(coloured.records)] = OUTSIDE
-    return number.astype(np.uint8)
-
-
-def _draw_legend(
-    page: Page, coloured: Coloured, texts: Mapping[str, str], name: Quantity, unit: str
-) -> None:
-    """Draw the classes on the left, the scale bar on the right, then what is no class."""
-    theme, top = page.look.theme, page.y
-    ends = [show_estimate(edge) for edge in coloured.edges.tolist()]
-    colours = list_colours(theme, len(ends) + 1)
-    caption = texts[f"quantity_{name}"].format(unit=unit)
-    page.y = top + 27
-    if find_families(caption) is not None:
-        page.write(caption, SMALL + 0.5, theme.ink)
-    if ends:
-        draw_classes(page, colours[FIRST:], ends, BOX)
-    draw_scale_bar(page, coloured.frame, top, page.inner_width - BOX * len(colours[FIRST:]) - 24)
-    page.y = top + 91
-    drawn, x = number_blocks(coloured), float(EDGE)
-    captions = page.look.captions
-    for at, text in ((UNTOLD, texts["untold"]), (EMPTY, texts["without"]),
-                     (OUTSIDE, captions.outside)):  # fmt: skip
-        # Only colours that occur are explained; around units there is always some outside.
-        if (drawn == at).any() or (at == OUTSIDE and coloured.frame.units is not None):
-            x = page.write_sample(colours[at], text, x)
+    return tuple(theme.classes[each] for each in chosen.tolist())
 
 
 def _list_notes(coloured: Coloured, texts: Mapping[str, str], unit: str) -> list[str]:
     """List the sentences on what is coloured."""
+    # Nothing is known of a single block, but something may be of a place in a list.
+    if not (coloured.level >= 0).any():
+        return [texts["nothing_known"]]
     notes = []
     if len(coloured.edges) > 1:
         half = MAX_HALF * float(coloured.edges[1] - coloured.edges[0])

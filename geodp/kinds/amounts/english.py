@@ -24,7 +24,8 @@ PAGE: Mapping[str, str] = {
     "class_from": "{begin} or more",
     "class_between": "{begin} to {end}",
     "untold": "not known well enough for a colour",
-    "without": "no released records",
+    "nothing_known": "No part of this map is known well enough for a colour: the noise is larger. "
+    "Sums of larger areas may still tell something.",
     "merged": "Blocks that are not known well enough by themselves have the colour of the smallest "
     "block around them that is: 2 × 2 of them, 4 × 4 and so on.",
     "half": "Half the 95 % interval of whatever is coloured is at most {half} ({unit}).",

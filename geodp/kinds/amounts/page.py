@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
@@ -13,7 +12,7 @@ from geodp.io.read.public.polygons import Circle
 from geodp.io.write.drawing.render import draw_png
 from geodp.io.write.map.look import Language, Look
 from geodp.io.write.picture import why_no_picture
-from geodp.kinds.amounts.drawing import Quantity, draw_quantity, estimate_blocks
+from geodp.kinds.amounts.drawing import Blocks, Quantity, draw_quantity, estimate_blocks
 from geodp.kinds.amounts.english import FILES, PAGE, FileKind, describe_file
 from geodp.kinds.amounts.estimates import AmountEstimate, list_outside, share_outside
 from geodp.kinds.amounts.joint import NAME
@@ -37,7 +36,13 @@ from geodp.release.report.html.general import (
     write_head,
 )
 from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.page import DPI, embed_picture, name_domain, write_static
+from geodp.release.report.html.page import (
+    DPI,
+    draw_worded,
+    embed_picture,
+    name_domain,
+    write_static,
+)
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import NamedRegion, list_regions
 from geodp.release.report.html.texts import texts_of
@@ -164,14 +169,14 @@ def _maps(release: AmountNumbers, page: Page, language: Language) -> Iterator[tu
         return
     amount = release.index.amount
     for name in blocks.levels:
-        try:
-            sheet = draw_quantity(release, blocks, name, look)
-        except UsageError as error:
-            if error.code != "font-lacks-letters":
-                raise
-            sheet = draw_quantity(release, blocks, name, replace(look, language="en"))
+        picture = draw_worded(partial(_draw, release, blocks, name), look)
         label = page[f"map_{name}"].format(name=amount.name, unit=amount.unit)
-        yield name, embed_picture(draw_png(sheet, DPI), label)
+        yield name, embed_picture(picture, label)
+
+
+def _draw(release: AmountNumbers, blocks: Blocks, name: Quantity, look: Look) -> bytes:
+    """Draw the map of a quantity."""
+    return draw_png(draw_quantity(release, blocks, name, look), DPI)
 
 
 def _places_section(

@@ -1,7 +1,7 @@
 """Drawings of a page of flows, as SVG without any script: on a map, and of places by label.
 
-On the map places are grey, and every flow is a line. By label a reader chooses an hour or another
-label, and a place.
+On the map of land and water places are grey, and every flow is a line. By label a reader chooses an
+hour or another label, and a place.
 """
 
 from __future__ import annotations
@@ -12,15 +12,26 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.accuracy.interval import Estimate
 from geodp.grid.axes import Attribute
-from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.grid import Grid
 from geodp.grid.outlines import to_cells
 from geodp.grid.region import Region
-from geodp.io.write.drawing.render import draw_cells
-from geodp.io.write.drawing.sheet import CellRaster, parse_colours
-from geodp.io.write.frame import UnitFrame, cell_size
+from geodp.io.write.drawing.render import draw_png
+from geodp.io.write.drawing.sheet import CellRaster, Colour, Sheet, parse_colours
+from geodp.io.write.frame import Frame, UnitFrame, cell_size
+from geodp.io.write.map.ground import quarters_of_land
+from geodp.io.write.map.look import OUTSIDE, PAPER, Language, Look
+from geodp.io.write.map.page import (
+    EDGE,
+    draw_places,
+    draw_scale_bar,
+    draw_shores,
+    number_land,
+)
+from geodp.io.write.map.page import Page as Canvas
 from geodp.io.write.scale import classify
 from geodp.kinds.flows.flows import Flows
 from geodp.kinds.flows.label_estimates import choose_labels
@@ -37,8 +48,14 @@ GREYS = (
 )
 """Colours of places by the class of their trips: light, so that lines stand out."""
 
-NOWHERE, EDGE = "#ffffff", "#ffffff"
-"""Colours of zones in no place, and of the edges between places."""
+LINE = "#ffffff"
+"""Colour of the edges between places."""
+
+GAP = 8
+"""Pixels to the right of the scale bar of a map."""
+
+STRIP = 44
+"""Height in pixels of the strip below a map, which has its scale bar."""
 
 OUT, INTO = "#b3400b", "#1a5a96"
 """Colours of flows out of a place and into it: apart for the colour-blind, too."""
@@ -79,49 +96,55 @@ class Ground:
     picture: bytes
 
     @classmethod
-    def of(cls, places: Sequence[Region], trips: IntArray) -> Ground:
-        """Draw places that lie on one map; ``trips``: of each, int64[n]."""
-        grid = places[0].grid
-        if not grid.names.on_map and grid.hierarchy is not None:
-            return cls._of_units(places, trips, grid.hierarchy)
-        place = grid.places[0]
-        wide, high = (float(each) for each in cell_size(place))
-        scale = WIDE / max(place.cols * wide, place.rows * high)
-        width, height = place.cols * wide * scale, place.rows * high * scale
-        number = np.zeros((place.rows, place.cols), np.int64)
-        middle = np.empty((len(places), 2))
-        # Of places that share zones, the smallest are drawn last.
-        for at in np.argsort([-one.cells for one in places], kind="stable").tolist():
-            row, col = grid.decode(places[at].key)[:2]
-            number[row, col] = at + 1
-            down = place.rows - 1 - row if place.northwards else row
-            middle[at] = (col.mean() + 0.5) * wide * scale, (down.mean() + 0.5) * high * scale
-        areas = np.array([one.cells for one in places]) * wide * high
-        kind = classify(trips / areas).astype(np.int64)
-        return cls(width, height, middle, _paint(number, kind, place.northwards))
+    def of(cls, places: Sequence[Region], trips: IntArray, language: Language) -> Ground:
+        """Draw places that lie on one map over land and water, with the shore, towns and a scale.
 
-    @classmethod
-    def _of_units(cls, places: Sequence[Region], trips: IntArray, table: Hierarchy) -> Ground:
-        """Draw places that consist of areal units; one that lies nowhere has no middle."""
-        outlines, column = find_outlines(table)
-        frame = UnitFrame.of_units(outlines, WIDE)
-        at = np.full(table.cells, -1)
-        at[column] = np.arange(column.size)
-        points = to_cells(outlines.drawn.inner_points, frame.place)
-        number, area = np.zeros(column.size + 1, np.int64), np.zeros(len(places))
-        middle = np.full((len(places), 2), np.nan)
+        ``trips``: of each, int64[n]; 0 where noise hides them.
+        """
+        grid, look = places[0].grid, Look(language=language)
+        middle, area = np.full((len(places), 2), np.nan), np.zeros(len(places))
+        if not grid.names.on_map and grid.hierarchy is not None:
+            outlines, column = find_outlines(grid.hierarchy)
+            frame: Frame = UnitFrame.of_units(outlines, WIDE)
+            at = np.full(grid.hierarchy.cells, -1)
+            at[column] = np.arange(column.size)
+            points = to_cells(outlines.drawn.inner_points, frame.place)
+            # Pixels outside of all units are -1, and so the last.
+            number = np.zeros(column.size + 1, np.int64)
+        else:
+            frame = Frame.of_place(grid.places[0], grid.maps.share(WIDE))
+            number = np.zeros(frame.blocks, np.int64)
+        place, (width, height) = frame.place, frame.size
+        wide, high = map(float, cell_size(place))
+        # Of places that share zones, the smallest are drawn last.
         for which in np.argsort([-one.cells for one in places], kind="stable").tolist():
-            unit = at[places[which].grid.decode(places[which].key)[1]]
-            unit = unit[unit >= 0]
-            if unit.size:
-                number[unit] = which + 1
-                middle[which], area[which] = points[unit].mean(axis=0), frame.area[unit].sum()
+            index = grid.decode(places[which].key)
+            if isinstance(frame, UnitFrame):
+                unit = at[index[1]]
+                unit = unit[unit >= 0]
+                if unit.size:
+                    number[unit] = which + 1
+                    middle[which], area[which] = points[unit].mean(axis=0), frame.area[unit].sum()
+                continue
+            row, col = index[:2]
+            number[row // frame.block, col // frame.block] = which + 1
+            down = place.rows - 1 - row if place.northwards else row
+            middle[which] = (col.mean() + 0.5) / place.cols, (down.mean() + 0.5) / place.rows
+            middle[which] *= width, height
+            area[which] = places[which].cells * wide * high
         # No density is known of a place without an area, and none is drawn.
         density = np.divide(trips, area, out=np.zeros(area.size), where=area > 0)
-        kind = classify(density).astype(np.int64)
-        # Pixels outside of all units are -1, and so the last.
-        seen = number[frame.number_pixels()]
-        return cls(*frame.size, middle, _colour(seen, kind))
+        kind = np.where(density > 0, classify(density).astype(np.int64), -1)
+        canvas = Canvas(look, width + EDGE - GAP)
+        drawn = _paint(frame, number, kind, look, grid)
+        canvas.items.append(CellRaster(0, 0, width, height, *drawn))
+        draw_shores(canvas, frame, 0)
+        draw_places(canvas, frame, 0)
+        draw_scale_bar(canvas, frame, height - 10, width)
+        strip = 0 if frame.kilometres is None else STRIP
+        size = width, height + strip
+        sheet = Sheet(*size, look.theme.paper, "", "", "geodp", (*canvas.items,))
+        return cls(width, height + strip, middle, draw_png(sheet))
 
     def define(self) -> Html:
         """Write the picture and the heads of lines, once for all maps of a page."""
@@ -185,21 +208,33 @@ class Ground:
         )  # fmt: skip
 
 
-def _paint(number: IntArray, kind: IntArray, northwards: bool) -> bytes:
-    """Draw places with their colours and their edges as PNG; ``number``: 0 for no place."""
-    times = max(1, WIDE // max(number.shape))
-    seen = np.kron(number[::-1] if northwards else number, np.ones((times, times), np.int64))
-    return _colour(seen, kind)
+def _paint(
+    frame: Frame, number: IntArray, kind: IntArray, look: Look, grid: Grid
+) -> tuple[NDArray[np.uint8], tuple[Colour, ...], tuple[int, int]]:
+    """Return the colour of every pixel, all colours, and the rows and columns of pixels.
 
-
-def _colour(seen: IntArray, kind: IntArray) -> bytes:
-    """Draw places with their colours and their edges as PNG; ``seen``: the place of each pixel."""
-    colour = np.append(0, kind + 2)[seen].astype(np.uint8)
-    colour[:, 1:][seen[:, 1:] != seen[:, :-1]] = 1
-    colour[1:][seen[1:] != seen[:-1]] = 1
-    rows, columns = colour.shape
-    colours = parse_colours((NOWHERE, EDGE, *GREYS))
-    return draw_cells(CellRaster(0, 0, columns, rows, colour, colours, colour.shape))
+    ``number``: the place of every block or unit, 0 for none; ``kind``: class of each place, -1
+    where it has the colour of land.
+    """
+    theme, first = look.theme, len(look.theme.colours)
+    if isinstance(frame, UnitFrame):
+        unit = frame.number_pixels()
+        seen = number[unit]
+        ground = np.where(unit < 0, OUTSIDE, number_land(None, seen.shape))
+    else:
+        land = quarters_of_land(grid, frame.place, frame.block)
+        rows, cols = (
+            np.arange(pixels) * blocks // pixels
+            for pixels, blocks in zip(frame.size[::-1], frame.blocks, strict=True)
+        )
+        at = np.ix_(rows[::-1] if frame.place.northwards else rows, cols)
+        seen, ground = number[at], number_land(land, number.shape)[at]
+    classes = np.append(-1, kind)[seen]
+    colour = np.where(classes >= 0, first + 1 + classes, ground)
+    across, down = seen[:, 1:] != seen[:, :-1], seen[1:] != seen[:-1]
+    colour[:, 1:][across & (colour[:, 1:] != PAPER)] = first
+    colour[1:][down & (colour[1:] != PAPER)] = first
+    return colour.astype(np.uint8), (*theme.colours, *parse_colours((LINE, *GREYS))), seen.shape
 
 
 MOST_LABELS = 48
@@ -364,6 +399,11 @@ def style_labels(choice: LabelChoice) -> str:
     return ".of-label{display:none}" + ",".join(rules) + "{display:block}"
 
 
+def name_attributes(names: Sequence[str], page: Page) -> str:
+    """Name attributes: standard ones in the language of the page, others as they are."""
+    return ", ".join(page.get(f"attribute_{name}", name) for name in names)
+
+
 Describe: TypeAlias = Callable[[int, Found], Html]
 """Draws the largest flows of a place and lists them, given estimates of flows."""
 
@@ -400,7 +440,7 @@ def write_labels(
             parts.append(element("br") if at else Html(""))
         # The attribute is read out with each label, and seen once.
         hidden = "unseen" if at and one.attribute == choice.labels[at - 1].attribute else "named"
-        name = element("span", f"{one.attribute} ", class_=hidden)
+        name = element("span", f"{name_attributes([one.attribute], page)} ", class_=hidden)
         marked = {"type": "radio", "name": "label", "id": f"label-{at}"}
         parts.append(element("input", **marked, checked=at == first))
         parts.append(element("label", name, one.label, for_=f"label-{at}"))
@@ -410,7 +450,9 @@ def write_labels(
             for attribute in choice.attributes
         ]
         for at, (one, found) in enumerate(zip(choice.labels, estimates, strict=True)):
-            heading = page["labels_heading"].format(attribute=one.attribute, label=one.label)
+            heading = page["labels_heading"].format(
+                attribute=name_attributes([one.attribute], page), label=one.label
+            )
             content.append(
                 element(
                     "div",
@@ -469,7 +511,7 @@ def draw_bars(
                     y=f"{HIGH + 16}", text_anchor="middle", font_size="12", fill="currentColor",
                 )
             )  # fmt: skip
-    label = page["labels_bars"].format(place=name, attribute=attribute)
+    label = page["labels_bars"].format(place=name, attribute=name_attributes([attribute], page))
     chart = element(
         "svg", *items, viewBox=f"0 -4 {WIDE} {HIGH + FOOT}", width=f"{WIDE}", role="img",
         aria_label=label, class_="bars",

@@ -24,10 +24,23 @@ PAGE: Mapping[str, str] = {
     "largest_help": "A line bends to the right on its way, ends in an arrow, and is wider for "
     "more trips. Of {all} flows with trips, the {n} largest are drawn of those that are larger "
     "than half the width of their intervals.",
-    "largest_none": "No flow between two places is larger than half the width of its interval, so "
-    "that no line is drawn.",
-    "ground_help": "Places are grey by the trips that begin in them, for each square kilometre.",
-    "ground_help_cells": "Places are grey by the trips that begin in them, for each zone.",
+    "largest_none": "No line is drawn: noise hides the flows between all pairs of places.",
+    "answer_places": "What this release can answer: how many trips begin and end in the {n} places "
+    "below, and in larger areas.",
+    "answer_total": "What this release can answer: how many trips there are in all, and not where.",
+    "answer_none": "What this release can answer: hardly anything, as the noise is larger than the "
+    "number of all trips.",
+    "ground_help": "Places are grey by the trips that begin in them, for each square kilometre, "
+    "where noise does not hide them. Land, shore and towns: Natural Earth, public domain.",
+    "ground_help_cells": "Places are grey by the trips that begin in them, for each zone, where "
+    "noise does not hide them.",
+    "attribute_hour": "hour",
+    "attribute_daytype": "day type",
+    "attribute_weekday": "weekday",
+    "attribute_month": "month",
+    "attribute_quarter": "quarter",
+    "attribute_mode": "mode of transport",
+    "attribute_purpose": "purpose",
     "column_from": "From",
     "column_to": "To",
     "column_trips": "Trips",
@@ -38,7 +51,8 @@ PAGE: Mapping[str, str] = {
     "places_empty": "No trips are released, so that no place has flows.",
     "places_unsure": "Listed is what is at least as large as half the width of its interval. Noise "
     "alone could make smaller numbers, so that they are counted only.",
-    "places_unlisted": "{n} more places with released trips are not listed.",
+    "places_unlisted": "{n} more places with released trips are not listed: they have fewer, or "
+    "noise hides them.",
     "place_summary": "{place}: {out} counted trips begin here ({out_low} to {out_high}), {into} "
     "end here ({into_low} to {into_high})",
     "place_few": "{place}",

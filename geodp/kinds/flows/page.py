@@ -26,6 +26,7 @@ from geodp.kinds.flows.drawing import (
     choose,
     ends_of,
     list_left_out,
+    name_attributes,
     style_labels,
     sum_by_label,
     whole_of,
@@ -183,14 +184,17 @@ def write_page(
     sections = []
     style = STYLE
     if found.names:
-        ground = Ground.of(found.regions, found.out)
+        known = [
+            is_believed(told.ends[place, EVERYWHERE], limit) for place in range(len(found.names))
+        ]
+        ground = Ground.of(found.regions, np.where(known, found.out, 0), language)
         sections += [
-            ("largest", _largest_section(found, told.flows, ground, page, limit)),
+            ("largest", _largest_section(found, told, ground, page, limit)),
             ("places", _places_section(found, told, ground, page, limit)),
         ]
         left_out = list_left_out(release.flows.table.grid.attributes)
         names = left_out if told.by_label is None else told.by_label.attributes
-        page["heading_labels"] = page["heading_labels"].format(names=", ".join(names))
+        page["heading_labels"] = page["heading_labels"].format(names=name_attributes(names, page))
         content = _left_out(left_out, page)
         if told.by_label is not None:
             content = [_labels_section(release, found, told, ground, page, limit), *content]
@@ -430,12 +434,16 @@ def is_believed(one: Estimate, limit: int | None) -> bool:
 
 
 def _largest_section(
-    found: FlowPlaces, flows: Found, ground: Ground, page: Page, limit: int | None
+    found: FlowPlaces, told: PageFlows, ground: Ground, page: Page, limit: int | None
 ) -> Html:
-    """Draw the map of the largest flows, with a table of the first of them."""
+    """Draw the map of the largest flows, with a table of the first of them.
+
+    Where noise hides all of them, a sentence says what the release can answer.
+    """
+    flows = told.flows
     apart = [pair for pair in flows if pair[0] != pair[1] and max(pair) < found.listed]
     ranked = sorted(apart, key=lambda pair: (-flows[pair].count, pair))[:LINES]
-    sure = [pair for pair in ranked if is_believed(flows[pair], limit)]
+    sure = [pair for pair in ranked if _is_sure(pair, told, limit)]
     some = int((found.apart[: found.listed, : found.listed] > 0).sum())
     # The largest last, so that they lie on top.
     most = max((flows[pair].count for pair in sure), default=1)
@@ -447,16 +455,32 @@ def _largest_section(
         for a, b in sure[:PARTNERS]
     ]
     head = [page[name] for name in ("column_from", "column_to", "column_trips")]
+    if not sure:
+        answer = "answer_places"
+        if not told.shown:
+            whole = told.ends[EVERYWHERE, EVERYWHERE]
+            answer = "answer_total" if is_believed(whole, limit) else "answer_none"
+        said = page["largest_none"], page[answer].format(n=f"{len(told.shown):,}")
+        return join([ground.define(), *(element("p", one) for one in said)])
     help_ = page["largest_help"].format(n=f"{len(sure):,}", all=f"{some:,}")
     return join(
         [
             ground.define(),
-            element("p", help_ if sure else page["largest_none"]),
+            element("p", help_),
             ground.draw(lines, page["largest_map"]),
             element("p", page[unit], class_="small"),
-            *([table(page["heading_largest"], head, rows, repeats=True)] if sure else []),
+            table(page["heading_largest"], head, rows, repeats=True),
         ]
     )
+
+
+def _is_sure(pair: tuple[int, int], told: PageFlows, limit: int | None) -> bool:
+    """Return whether a flow is believed, and so are the trips of both of its ends.
+
+    Of thousands of flows noise alone carries some over their margins, and few of whole places.
+    """
+    ends = (told.ends[pair[0], EVERYWHERE], told.ends[EVERYWHERE, pair[1]])
+    return all(is_believed(one, limit) for one in (told.flows[pair], *ends))
 
 
 def _places_section(
@@ -529,7 +553,7 @@ def _left_out(names: Sequence[str], page: Page) -> list[Html]:
     """Write why there is no choice of the labels of some attributes; nothing without them."""
     if not names:
         return []
-    said = page["labels_many"].format(names=", ".join(names), most=f"{MOST_LABELS:,}")
+    said = page["labels_many"].format(names=name_attributes(names, page), most=f"{MOST_LABELS:,}")
     return [element("p", said, class_="small")]
 
 

@@ -6,23 +6,21 @@ The page has persons, households and mean size of places.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from geodp.accuracy.interval import Interval
 from geodp.grid.region import Region
-from geodp.io.write.drawing.render import draw_cells
-from geodp.io.write.drawing.sheet import CellRaster, parse_colours
-from geodp.io.write.frame import cell_size
-from geodp.io.write.map.look import Language
+from geodp.io.write.drawing.render import draw_png
+from geodp.io.write.map.look import Language, Look
+from geodp.io.write.picture import why_no_picture
 from geodp.io.write.view import View
-from geodp.kinds.households.estimates import HouseholdEstimate
+from geodp.kinds.households.drawing import Line, draw_sizes
+from geodp.kinds.households.english import PAGE
 from geodp.kinds.households.households import COUNTS, JOINT, Households
 from geodp.kinds.households.inputs import CLIPPED_FACT
 from geodp.kinds.households.kind import OTHERS, HouseholdsCard
-from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.general import (
     embed_maps,
     list_lines,
@@ -32,7 +30,13 @@ from geodp.release.report.html.general import (
     write_head,
 )
 from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.page import embed_picture, name_domain, title_or, write_static
+from geodp.release.report.html.page import (
+    draw_worded,
+    embed_picture,
+    name_domain,
+    title_or,
+    write_static,
+)
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import MAX_CELLS, Rounded, list_regions, step_of
 from geodp.release.report.html.quotes import write_ends
@@ -41,57 +45,8 @@ from geodp.table.withdrawal import Notice
 from geodp.tools.explain.card import explain_index
 from geodp.tools.explain.page import Explanation, Writer
 
-PAGE: Mapping[str, str] = {
-    "title": "Persons and households",
-    "total": "In all, {persons} persons ({persons_low} to {persons_high}) live in {households} "
-    "households ({households_low} to {households_high}): {size} persons for each household "
-    "({size_low} to {size_high}).",
-    "total_unknown": "In all, {persons} persons ({persons_low} to {persons_high}) live in "
-    "{households} households ({households_low} to {households_high}). The mean size of a household "
-    "cannot be told from this release.",
-    "others": "Persons outside households, such as those in institutions, are not counted on this "
-    "page: they are in the table {table} of the release.",
-    "heading_sizes": "Persons for each household",
-    "sizes_map": "Map of the mean size of a household by area.",
-    "sizes_less": "fewer than {end}",
-    "sizes_between": "{begin} to {end}",
-    "sizes_more": "{begin} or more",
-    "sizes_unknown": "cannot be told from this release",
-    "sizes_help": "Each area is coloured by its released mean size; the table below has "
-    "intervals. Areas with few households are grey: noise could make their mean size anything.",
-    "heading_places": "Area by area",
-    "places_help": "{n} areas are listed, those with the most persons first.",
-    "places_more": "The {n} areas with the most persons are listed; all cells are in the table "
-    "{file} of the release.",
-    "places_none": "This map is too large to list areas: give a list of places (--places).",
-    "column_persons": "Persons",
-    "column_households": "Households",
-    "column_size": "Persons for each household",
-    "map_persons": "Map of persons for each square kilometre.",
-    "map_households": "Map of households for each square kilometre.",
-    "heading_always": "What always holds",
-    "always_possible": "In every cell, and so in every area, households are at most persons, and "
-    "persons at most {size} for each household.",
-    "always_cut": "Larger households are counted as households of {size} persons.",
-    "files_table": "Tables of all areas together; each of the tables of persons and of households "
-    "has a folder with files for GIS",
-}
-"""Texts by name; the context of each in the catalogue is ``households.`` and its name."""
-
-CLASSES = (1.5, 2.0, 2.5, 3.0, 4.0)
-"""Limits of the classes of mean sizes on the map: public constants, never taken from data."""
-
-TINTS = ("#fee6ce", "#fdc38d", "#f79646", "#d9651c", "#a63f07", "#6b2503")
-"""Colours of these classes, from small to large households."""
-
-UNKNOWN, NO_AREA = "#c9c9ce", "#ffffff"
-"""Colours of areas whose mean size cannot be told, and of cells in no area."""
-
 SIDE = 720
-"""Largest number of pixels along a side of the map of mean sizes."""
-
-Line = tuple[str, Region, HouseholdEstimate]
-"""Name of a place, its region, and its estimates."""
+"""Pixels of the longer side of the map of mean sizes."""
 
 
 def write_page(
@@ -127,7 +82,7 @@ def write_page(
     lines = list_lines(listed, estimates, "persons", named)
     maps = embed_maps(views, page, language)
     sections = [
-        *_sizes_section(lines, view, page, limit),
+        *_sizes_section(lines, view, page, language),
         ("places", _places_section(lines, page, limit)),
         *([("maps", join(maps))] if maps else []),
         ("always", _always_section(release, page)),
@@ -181,37 +136,16 @@ def _round_size(size: Interval) -> tuple[str, str, str]:
 
 
 def _sizes_section(
-    lines: Sequence[Line], view: View, page: Page, limit: int | None
+    lines: Sequence[Line], view: View, page: Page, language: Language
 ) -> list[tuple[str, Html]]:
-    """Draw the map of mean sizes; none without places on a map of squares."""
-    grid = view.table.grid
-    if not lines or grid.outlines is not None:
+    """Draw the map of mean sizes; none where no places lie on a map."""
+    if not lines or why_no_picture(view.table.grid) is not None:
         return []
-    place = grid.places[0]
-    step = -(-max(place.rows, place.cols) // SIDE)
-    number = np.zeros((-(-place.rows // step), -(-place.cols // step)), np.uint8)
-    # Places of several levels lie above each other: the smallest are drawn last.
-    for _, region, one in sorted(lines, key=lambda line: -line[1].cells):
-        size = None if one.is_below(limit) else one.mean_size
-        colour = 1 if size is None else 2 + int(np.searchsorted(CLASSES, size.value, "right"))
-        number[tuple(grid.decode(region.key)[:2] // step)] = colour
-    colours = parse_colours((NO_AREA, UNKNOWN, *TINTS))
-    width, height = (float(each) for each in cell_size(place))
-    rows_up = number[::-1] if place.northwards else number
-    raster = CellRaster(0, 0, *number.shape[::-1], rows_up, colours, number.shape)
-    ends = [page["sizes_less"].format(end=f"{CLASSES[0]:g}")]
-    ends += [
-        page["sizes_between"].format(begin=f"{a:g}", end=f"{b:g}") for a, b in pairwise(CLASSES)
-    ]
-    ends += [page["sizes_more"].format(begin=f"{CLASSES[-1]:g}"), page["sizes_unknown"]]
-    legend = (
-        element("li", swatch([colour]), text)
-        for colour, text in zip((*TINTS, UNKNOWN), ends, strict=True)
-    )
+    look = Look(language=language, size=SIDE)
+    picture = draw_worded(lambda one: draw_png(draw_sizes(lines, view, one)), look)
     content = (
         element("p", page["sizes_help"]),
-        embed_picture(draw_cells(raster), page["sizes_map"], width / height),
-        element("div", element("ul", *legend), class_="legend"),
+        embed_picture(picture, page["sizes_map"]),
     )
     return [("sizes", join(content))]
 

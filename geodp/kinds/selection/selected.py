@@ -53,7 +53,7 @@ from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release.card import list_assumptions
-from geodp.release.frames import locate_rows, make_frame
+from geodp.release.frames import explore_rows, locate_rows, make_frame, plot_rows, preview
 from geodp.release.inputs import check_labels, state_tables
 from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.opening import WRITTEN
@@ -468,6 +468,28 @@ class WrittenSelection:
         listed = [[one[name] for one in self.chosen] for name in names]
         index: Any = parse_codes(grid.places[0], listed[0]) if grid.maps.codes else listed
         return locate_rows(self.to_pandas(), grid, np.asarray(index, np.int64))
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the chosen cells on Matplotlib axes in the grid's CRS, and return the axes.
+
+        ``**kwargs`` are passed to ``GeoDataFrame.plot``. Raises UsageError as :meth:`to_geopandas`,
+        and without Matplotlib.
+        """
+        return plot_rows(self.to_geopandas(), None, ax, **kwargs)
+
+    def explore(self, **kwargs: Any) -> Any:
+        """Show the chosen cells on an interactive map in a notebook, and return the map.
+
+        ``**kwargs`` are passed to ``GeoDataFrame.explore``. Raises UsageError as
+        :meth:`to_geopandas`, and without folium.
+        """
+        return explore_rows(self.to_geopandas(), None, **kwargs)
+
+    def _repr_html_(self) -> str:
+        """Render the guarantee and the chosen candidates as HTML, for notebooks."""
+        lines = [] if self.index.private else ["NOT PRIVATE"]
+        chosen = (", ".join(map(str, one.values())) for one in self.chosen)
+        return preview({}, [*lines, self.index.guarantee.in_words, *chosen])
 
     def write(self, path: str | Path, **kwargs: Any) -> NoReturn:
         """Raise UsageError: a written selection is copied."""

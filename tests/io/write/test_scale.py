@@ -42,7 +42,7 @@ def test_more_people_are_further_from_the_paper(theme):
     assert found == sorted(found)
     assert found[0] > 3
     assert min(b / a for a, b in pairwise(found)) > 1.1
-    assert len({*theme.colours}) == 3 + len(theme.classes) + 4
+    assert len({*theme.colours}) == 3 + 2 * len(theme.classes) + 4 + 1
     # Words of any size: WCAG's level AA.
     assert min(contrast(c, theme.paper) for c in (theme.ink, theme.soft, theme.alarm)) > 4.5
 

@@ -11,16 +11,11 @@ from geodp.io.write.drawing.render import draw_svg
 from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.map.look import LIGHT, Look
 from geodp.kinds.amounts.drawing import (
-    EMPTY,
-    FIRST,
-    OUTSIDE,
-    UNTOLD,
     Blocks,
     Coloured,
     draw_amounts,
     draw_quantity,
     list_colours,
-    number_blocks,
 )
 from tests.command import geodp as command
 from tests.kinds.amounts.made import EDGES, GRID, KEY, publish
@@ -55,29 +50,26 @@ def test_cells_have_the_colour_of_their_class_north_up(both):
     sheet = draw_quantity(both, blocks, "mean", Look(ground=False, size=500))
     (raster,) = [one for one in sheet.items if isinstance(one, CellRaster)]
     coloured = Coloured.of(blocks, "mean")
-    number = number_blocks(coloured)
     # Rows of this grid are counted from the south.
-    np.testing.assert_array_equal(raster.number, number[::-1])
-    assert len(raster.colours) == FIRST + len(coloured.edges) + 1
-    known = ~np.isnan(coloured.value)
-    assert (number[known] == coloured.classes[known] + FIRST).all()
-    assert (number[coloured.records == 0] == EMPTY).all()
-    assert not (number == OUTSIDE).any()
+    drawn = np.array(raster.colours)[raster.number[::-1]]
+    classes = np.array(list_colours(LIGHT, len(coloured.edges) + 1))
+    known = coloured.level == 0
+    assert known.any()
+    assert (drawn[known] == classes[coloured.classes[known]]).all()
+    unknown = np.isnan(coloured.value)
+    assert not (drawn[unknown][:, None] == classes).all(axis=2).any()
 
 
 def test_what_is_not_known_is_grey():
     release = publish(epsilon="1/1000", key=KEY)
-    coloured = Coloured.of(Blocks.of(release, 500), "mean")
-    number = number_blocks(coloured)
-    unknown = np.isnan(coloured.value) & (coloured.records > 0)
-    assert unknown.any()
-    assert (number[unknown] == UNTOLD).all()
-    assert "not known well enough" in words(draw_amounts(release, Look(ground=False)))
+    text = words(draw_amounts(release, Look(ground=False)))
+    assert "not known well enough for a colour" in text
+    assert "the noise is larger" in text
 
 
 def test_classes_have_colours_far_apart():
     for classes in range(1, 9):
-        colours = list_colours(LIGHT, classes)[FIRST:]
+        colours = list_colours(LIGHT, classes)
         assert len({*colours}) == classes
 
 

@@ -70,8 +70,9 @@ def test_a_reader_chooses_one_label_without_any_script(release, language):
     assert [int(number) for number, _ in radios] == [*range(6)]
     assert sum(bool(checked) for _, checked in radios) == 1
     # Every choice has a label of its own, with the name of its attribute for who cannot see it.
+    hour = {"en": "hour", "ja": "時間帯"}[language]
     assert re.findall(r'<label for="label-(\d+)"><span class="\w+">(\w+) ', page) == [
-        *((str(n), "hour") for n in range(4)),
+        *((str(n), hour) for n in range(4)),
         *((str(n), "day") for n in range(4, 6)),
     ]
     for number in range(6):

@@ -150,7 +150,7 @@ def test_what_noise_may_have_made_is_counted_and_not_listed():
     page = write_page(few, simulations=20)
     assert "(0 to" not in page.split("<details")[-1]
     assert Reader(page).lines == 0
-    assert "no line is drawn" in page
+    assert "No line is drawn" in page
     found = find_places(few, None, texts_of("en").script)
     every = everywhere(few)
     ends = [pair for one in found.regions[:40] for pair in ((one, every), (every, one))]

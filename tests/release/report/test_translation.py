@@ -10,7 +10,7 @@ from babel.messages.pofile import read_po
 from geodp.errors import UsageError
 from geodp.kinds.amounts import english as of_amounts
 from geodp.kinds.flows import english as of_flows
-from geodp.kinds.households import page as of_households
+from geodp.kinds.households import english as of_households
 from geodp.release.report.html import english, general, periods
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import (

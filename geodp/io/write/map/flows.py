@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import Z
 from geodp.grid.lattice import Lattice
-from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.drawing.fonts import measure
 from geodp.io.write.drawing.sheet import Line, Sheet
-from geodp.io.write.map.look import PAPER, UNTOLD_LAND, Look
+from geodp.io.write.map.look import UNTOLD_LAND, Look
 from geodp.io.write.map.page import (
     EDGE,
     MEDIUM,
@@ -26,6 +25,7 @@ from geodp.io.write.map.page import (
     draw_shores,
     label_width,
     name_counts,
+    number_land,
     write_foot,
     write_head,
 )
@@ -251,10 +251,7 @@ def compose_flows(view: View, look: Look, flows: MappedFlows) -> Sheet:
 def _draw_land(page: Page, panel: Panel, left: float) -> None:
     """Draw land and water."""
     frame, theme = panel.frame, page.look.theme
-    land = panel.land
-    if land is None:
-        land = np.full(panel.value.shape, QUARTERS, np.uint8)
-    number = np.where(land == 0, PAPER, land + UNTOLD_LAND - 1).astype(np.uint8)
+    number = number_land(panel.land, panel.value.shape)
     draw_blocks(page, frame, left, number, theme.colours)
 
 

@@ -28,8 +28,18 @@ class Captions:
     ----------
     names : mapping
         Translations of names that the card has in English: guarantees, units.
+    titles : mapping
+        Titles in place of ``title``, by names of tables and of what is counted.
     """
 
+    title: str = "{what} by place"
+    titles: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "origins": "Where trips begin",
+            "destinations": "Where trips end",
+            "flows": "Where trips go",
+        }
+    )
     cells: str = "{rows:,} × {cols:,} cells"
     units: str = "{units:,} units"
     blocks: str = "drawn in blocks of {block} × {block} cells"
@@ -61,6 +71,7 @@ class Captions:
         "Not drawn: flows below their margin, which cannot be told from none, and flows "
         "within a square."
     )
+    around: str = "lower row: mean of a larger square, where smaller ones cannot be told from none"
     coast: str = "paler at the shore, by the share of land"
     ground: str = (
         "Land, shore and places: Natural Earth 1:10m (public domain), off by a kilometre or "
@@ -82,6 +93,22 @@ class Captions:
     isolated: str = "Isolated cells come out too low."
     total: str = "Even the total tells no more than zeros would, on average."
     floor: str = "Blocks below {cells:,} cells tell no more than zeros would, on average."
+    told_squares: str = (
+        "What this map can answer: the numbers of squares of about {km:g} km and larger, which "
+        "hold half of all counts."
+    )
+    told_cells: str = (
+        "What this map can answer: the numbers of squares of {side:,} × {side:,} cells and "
+        "larger, which hold half of all counts."
+    )
+    told_part: str = (
+        "What this map can answer: the numbers of the coloured squares; they hold less than half "
+        "of all counts."
+    )
+    told_none: str = (
+        "What this map can answer: nothing about any square, as the noise is larger than the "
+        "counts."
+    )
     date: str = "Date: {text}"
     source: str = "Source: {text}"
     credit: str = "{text}"
@@ -92,7 +119,13 @@ class Captions:
     changed: str = "change of {unit}"
     change_margin: str = "95 % margin of a change: {margin}, of the noise of both."
     hatched: str = "hatched: beyond the 95 % margin of {margin}"
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "origins": "trips that begin",
+            "destinations": "trips that end",
+            "count": "records",
+        }
+    )
 
     def name(self, text: str) -> str:
         """Translate a name that a card has in English; unknown names stay as they are."""
@@ -100,6 +133,13 @@ class Captions:
 
 
 JAPANESE = Captions(
+    title="{what}の分布",
+    titles={
+        "origins": "出発地の分布",
+        "destinations": "到着地の分布",
+        "flows": "トリップの流れ",
+        "persons": "人口の分布",
+    },
     cells="{rows:,} × {cols:,} セル",
     units="{units:,}地域",
     blocks="{block} × {block} セルごとに集計して表示",
@@ -123,6 +163,7 @@ JAPANESE = Captions(
     "（全体の{share}%）。",
     flows_all="図示: 95%誤差幅 {margin} に達する{all}本の流動（全体の{share}%）。",
     flows_left="誤差幅に届かず0と区別できない流動と、区画内の流動は示していません。",
+    around="下段: 小さい区画では0と区別できないため、より大きい区画の平均で示した値",
     coast="海岸では陸地の割合に応じて淡色",
     ground="陸地・海岸線・地名: Natural Earth 1:10m（パブリックドメイン）。"
     "1 km以上ずれる所や、含まれない小島があります。",
@@ -142,6 +183,12 @@ JAPANESE = Captions(
     isolated="孤立したセルは実際より小さくなります。",
     total="合計でさえ、平均的にはすべて0とするより正確ではありません。",
     floor="{cells:,}セル未満の区画は、平均的には0とするより正確ではありません。",
+    told_squares="この地図から分かること: 一辺およそ{km:g} km以上の区画の値"
+    "（全体の半分を占めます）。",
+    told_cells="この地図から分かること: {side:,} × {side:,} セル以上の区画の値"
+    "（全体の半分を占めます）。",
+    told_part="この地図から分かること: 色の付いた区画の値のみ（全体の半分に届きません）。",
+    told_none="この地図から分かること: 雑音が値を上回るため、区画ごとの値は分かりません。",
     date="時点: {text}",
     source="出典: {text}",
     credit="{text}",
@@ -157,6 +204,11 @@ JAPANESE = Captions(
         "persons": "人",
         "households": "世帯",
         "trips": "トリップ",
+        "people": "人口",
+        "population": "人口",
+        "count": "件数",
+        "origins": "出発トリップ",
+        "destinations": "到着トリップ",
     },
 )
 
@@ -189,15 +241,36 @@ def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list
         lines.append(captions.signed)
     elif error.isolated_cell is not None:
         lines.append(captions.isolated)
-    # Below this size the noise outweighs the counts, which a reader of the map should know.
-    if floor is not None and (size := floor.cells) != 1:
+    # Which squares stand out of the noise, a reader of the map should know.
+    told = {panel.told for panel in panels}
+    if None not in told:
+        lines[1:] = [" ".join([*lines[1:], *_tell(panels, captions)])]
+    elif floor is not None and (size := floor.cells) != 1:
         sentence = captions.total if size is None else captions.floor.format(cells=size)
         lines[1:] = [" ".join([*lines[1:], sentence])]
     return lines
 
 
+def _tell(panels: list[Panel], captions: Captions) -> list[str]:
+    """Write which squares of a map stand out of the noise; nothing where half of them do."""
+    frame, told = panels[0].frame, [panel.told or 0 for panel in panels]
+    # Of two maps, the sentence holds for both.
+    if max(told) < 0:
+        return [captions.told_none]
+    if min(told) <= 0:
+        return [captions.told_part]
+    if max(told) <= frame.block:
+        return []
+    if frame.kilometres is None:
+        return [captions.told_cells.format(side=max(told))]
+    return [captions.told_squares.format(km=float(f"{float(max(told) * frame.kilometres):.2g}"))]
+
+
 PALE = 0.65
 """Share of paper in the colours of a change that lies within its margin."""
+
+KEPT = 0.38
+"""Share of its class in the paler colour of a mean of a larger square."""
 
 UNTOLD = "#e9e5da"
 """Colour of counts not distinguishable from 0: neither on the scale nor that of the outside."""
@@ -221,11 +294,15 @@ class Theme:
 
     @cached_property
     def colours(self) -> tuple[Colour, ...]:
-        """Paper, outside, below 0, classes, and indistinguishable from 0 by quarters of land."""
+        """Paper, outside, below 0, classes, untold by quarters of land, few, paler classes."""
         # The colour fades to paper with the share of water, so that shores look soft.
         water = [1 - quarter / QUARTERS for quarter in range(1, QUARTERS + 1)]
         untold = mix([self.untold], [self.paper], water)
-        return self.paper, self.outside, self.below, *self.classes, *untold
+        paler = mix(self.classes, [self.paper], [1 - KEPT])
+        return (
+            *(self.paper, self.outside, self.below, *self.classes),
+            *(*untold, self.few, *paler),
+        )
 
 
 def _theme(classes: tuple[str, ...], *others: str) -> Theme:
@@ -250,7 +327,10 @@ PAPER, OUTSIDE, NEGATIVE, CLASSES, UNTOLD_LAND = 0, 1, 2, 3, 3 + len(DARK_IS_MAN
 """Positions in `Theme.colours`; the last is that of a quarter of land."""
 
 SMALL_COUNT = UNTOLD_LAND + QUARTERS
-"""Position of `Theme.few` after them, on maps of an office that shows small counts as ``<k``."""
+"""Position of the colour of counts that an office shows as ``<k``."""
+
+AROUND = SMALL_COUNT + 1
+"""Position of the first class in its paler colour, for means of larger squares."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches,
 from geodp.io.write.frame import Frame, UnitFrame, crs_of, round_length
 from geodp.io.write.map.ground import Ink, draw_names, draw_shore, lies_somewhere
 from geodp.io.write.map.look import (
+    AROUND,
     CLASSES,
     NEGATIVE,
     OUTSIDE,
@@ -42,6 +43,9 @@ EDGE, GAP = 36, 28
 
 SEGMENT, SCALE_BAR = 46, 220
 """Widths in pixels of a class in the legend, and of the scale bar at most."""
+
+LOWER = 8
+"""Height in pixels of the row of paler colours in the legend."""
 
 LARGE, MEDIUM, SMALL = 23.5, 14.5, 12.5
 """Sizes of letters in pixels."""
@@ -86,6 +90,15 @@ class Page:
         self.write(text, SMALL, self.look.theme.ink, x + 28)
         return x + 50 + measure(text, SMALL)
 
+    def write_samples(self, shown: Sequence[tuple[Colour, str]]) -> None:
+        """Write boxes of colours with their texts, in as many lines as they need."""
+        x = float(EDGE)
+        for colour, text in shown:
+            width = 28 + measure(text, SMALL)
+            if x > EDGE and x + width > self.width - EDGE:
+                x, self.y = float(EDGE), self.y + 20
+            x = self.write_sample(colour, text, x)
+
     def finish(self, title: str, description: str, software: Software) -> Sheet:
         """Return the page as a sheet, with texts for those who do not see it."""
         return Sheet(
@@ -126,25 +139,15 @@ def compose(view: View, look: Look) -> Sheet:
 
 def write_head(page: Page, view: View, panels: list[Panel]) -> None:
     """Write title and subtitle, and in red whether the release is not private, or withdrawn."""
-    event, look = view.table.event, page.look
+    look = page.look
     captions, theme = look.captions, look.theme
-    symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
-    budget = [f"{s} = {shorten_amount(n)}" for s, n in symbols.items() if n is not None]
-    charge = ", ".join(budget) + f" · {event.mechanism}"
-    title = look.title or view.name
-    lines = [charge]
-    # Without a font for the title, the charge and the method still identify the release.
-    if title and families(title) is not None:
-        lines = [f"{title} · {charge}"]
-        if look.title or find_families(lines[0]) is None:
-            lines = [title, charge]
     flags = [] if view.card.private else [captions.flag]
     flags += [] if view.withdrawn is None else [captions.withdrawn]
     shown = " · ".join(flags)
     flag = measure(shown, LARGE, bold=True) + 24 if shown else 0.0
     page.y = 16
     place, block = panels[0].frame.place, panels[0].frame.block
-    drawn = wrap(lines[0], page.inner_width - flag, LARGE, bold=True)
+    drawn = wrap(name_map(view, look), page.inner_width - flag, LARGE, bold=True)
     # A long title must not push the map off the page.
     if len(drawn) > TITLE_LINES:
         drawn[TITLE_LINES - 1 :] = [
@@ -158,9 +161,12 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
         page.items.append(TextLine(right, 46, shown, LARGE, theme.alarm, True, at_end=True))
     units = panels[0].frame.units
     size = captions.cells.format(rows=place.rows, cols=place.cols)
-    grid = [*lines[1:], size if units is None else captions.units.format(units=units)]
+    grid = [size if units is None else captions.units.format(units=units)]
     if place.system is not None:
-        grid.insert(-1, place.system.name)
+        grid.insert(0, place.system.name)
+    metadata = view.card.metadata
+    if metadata is not None and metadata.reference_date is not None and look.date is None:
+        grid.insert(0, metadata.reference_date)
     if block > 1:
         grid.append(captions.blocks.format(block=block))
     if len(panels) == 2:
@@ -169,12 +175,22 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
     page.write_lines(" · ".join(grid), MEDIUM, 21)
 
 
+def name_map(view: View, look: Look) -> str:
+    """Return the title of a map: the requested one, the publisher's, or what is counted."""
+    metadata, captions = view.card.metadata, look.captions
+    given = look.title or (None if metadata is None else metadata.title)
+    if given and families(given) is not None:
+        return given
+    what = name_counts(view, look)
+    title = captions.titles.get(view.name) or captions.titles.get(view.counted)
+    return title or captions.title.format(what=f"{what[:1].upper()}{what[1:]}")
+
+
 def draw_panel(page: Page, panel: Panel, left: float) -> None:
     """Draw one map of counts and the line around it."""
     theme = page.look.theme
     number = number_colours(panel, fade=page.look.fade)
-    colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
-    draw_numbers(page, panel.frame, left, number, colours)
+    draw_numbers(page, panel.frame, left, number, theme.colours)
 
 
 def draw_numbers(
@@ -276,14 +292,26 @@ def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
 
 
 def _number_untold(panel: Panel) -> NDArray[np.uint8]:
-    """Compute the colours of blocks not distinguishable from 0: paper where there is water.
+    """Compute the colours of blocks not distinguishable from 0.
 
-    A count above 0 is never hidden: the shore may be inexact, and an islet missing.
+    Where a larger square around a block is, it has the paler colour of that one's mean; water is
+    paper, as nobody lives there whose number noise hides.
     """
-    if panel.land is None:
-        return np.full(panel.value.shape, UNTOLD_LAND + QUARTERS - 1, np.uint8)
-    quarter = np.where((panel.land == 0) & (panel.value > 0), QUARTERS, panel.land)
-    return np.where(quarter == 0, PAPER, quarter + UNTOLD_LAND - 1).astype(np.uint8)
+    number = number_land(panel.land, panel.value.shape)
+    if panel.around is None:
+        return number
+    paler = classify(np.nan_to_num(panel.around)) + np.uint8(AROUND)
+    return np.where(np.isnan(panel.around), number, paler)
+
+
+def number_land(land: NDArray[np.uint8] | None, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Compute the colours of land and water of which nothing else is known: uint8[rows, cols].
+
+    ``land``: quarters of land; None if all is.
+    """
+    if land is None:
+        return np.full(shape, UNTOLD_LAND + QUARTERS - 1, np.uint8)
+    return np.where(land == 0, PAPER, land + UNTOLD_LAND - 1).astype(np.uint8)
 
 
 def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
@@ -299,10 +327,16 @@ def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
     page.y = top + 27
     page.write(unit.format(what=what), SMALL + 0.5, theme.ink)
     # Classes below the margin never appear on a faded map, so that the legend leaves them out.
-    first = _first_class(panels, fade=look.fade)
-    draw_classes(page, theme.classes[first:], [f"{begin:,}" for begin in BEGINS[first:]])
+    paler = _shows_around(panels, fade=look.fade)
+    first = 0 if paler else _first_class(panels, fade=look.fade)
+    draw_classes(
+        page,
+        theme.classes[first:],
+        [f"{begin:,}" for begin in BEGINS[first:]],
+        paler=theme.colours[AROUND:] if paler else (),
+    )
     draw_scale_bar(page, frame, top, page.inner_width - SEGMENT * len(theme.classes) - 24)
-    page.y = top + 66
+    page.y = top + 66 + LOWER * paler
     _draw_swatches(page, panels)
 
 
@@ -335,12 +369,20 @@ def name_counts(view: View, look: Look) -> str:
 
 
 def draw_classes(
-    page: Page, colours: Sequence[Colour], limits: Sequence[str], wide: float = SEGMENT
+    page: Page,
+    colours: Sequence[Colour],
+    limits: Sequence[str],
+    wide: float = SEGMENT,
+    *,
+    paler: Sequence[Colour] = (),
 ) -> None:
-    """Draw a box for every class, and the limits between them."""
+    """Draw a box for every class, the limits between them, and a lower row of paler colours."""
     top, soft = page.y + 9, page.look.theme.soft
     for number, colour in enumerate(colours):
         page.items.append(Box(EDGE + wide * number, top, wide, 12, colour))
+    for number, colour in enumerate(paler):
+        page.items.append(Box(EDGE + wide * number, top + 12, wide, LOWER, colour))
+    top += LOWER * bool(paler)
     page.y = top + 27
     for number, limit in enumerate(limits, 1):
         middle = EDGE + wide * number
@@ -356,7 +398,7 @@ def _first_class(panels: list[Panel], *, fade: bool) -> int:
     limits = []
     for panel in panels:
         # Limits are in counts, and classes in counts per area of the largest block.
-        begin = max(panel.limit or 0, panel.margin if fade and panel.margin is not None else 0)
+        begin = max(panel.limit or 0, panel.least if fade and panel.least is not None else 0)
         limits.append(begin / float(panel.frame.areas().max()))
     return int(classify(np.array([min(limits)]))[0])
 
@@ -373,12 +415,12 @@ def _draw_swatches(page: Page, panels: list[Panel]) -> None:
     if any(_shows_outside(panel, fade=look.fade) for panel in panels):
         shown.append((theme.outside, captions.outside))
     page.y += 25
-    x = float(EDGE)
-    for colour, text in shown:
-        width = 28 + measure(text, SMALL)
-        if x > EDGE and x + width > page.width - EDGE:
-            x, page.y = float(EDGE), page.y + 20
-        x = page.write_sample(colour, text, x)
+    page.write_samples(shown)
+
+
+def _shows_around(panels: list[Panel], *, fade: bool) -> bool:
+    """Test whether a map shows means of larger squares."""
+    return any((number_colours(panel, fade=fade) >= AROUND).any() for panel in panels)
 
 
 def _shows_outside(panel: Panel, *, fade: bool) -> bool:
@@ -388,13 +430,10 @@ def _shows_outside(panel: Panel, *, fade: bool) -> bool:
 
 
 def _list_untold(page: Page, panels: list[Panel]) -> list[tuple[Colour, str]]:
-    """List the colours of water, and of 0 or indistinguishable counts, with their names.
-
-    They depend on the grid and the margin only, not on counts.
-    """
+    """List the colours of water, and of 0 or indistinguishable counts, with their names."""
     look = page.look
     theme, captions = look.theme, look.captions
-    margins = [panel.margin for panel in panels if panel.margin is not None]
+    margins = [panel.least for panel in panels if panel.least is not None]
     if not look.fade or len(margins) < len(panels):
         return [(theme.paper, captions.zero)]
     named = {f"{math.ceil(margin):,}" for margin in margins}
@@ -402,6 +441,8 @@ def _list_untold(page: Page, panels: list[Panel]) -> list[tuple[Colour, str]]:
     if max(margins) <= 1:
         text = captions.zero
     shown = [(theme.colours[UNTOLD_LAND + QUARTERS - 1], text)]
+    if _shows_around(panels, fade=look.fade):
+        shown.append((theme.colours[AROUND + len(theme.classes) // 2], captions.around))
     # Only colours that occur are explained.
     lands = [panel.land for panel in panels if panel.land is not None]
     if any(((land > 0) & (land < QUARTERS)).any() for land in lands):
@@ -440,6 +481,10 @@ def write_foot(
             line = form.format(text=text)
             # If a font lacks letters of the combination, caption and text go on separate lines.
             lines += [line] if find_families(line) is not None else [form.format(text=""), text]
+    event = view.table.event
+    symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
+    budget = [f"{s} = {shorten_amount(n)}" for s, n in symbols.items() if n is not None]
+    lines.append(", ".join(budget) + f" · {event.mechanism}")
     place = panels[0].frame.place
     if lies_somewhere(place) and (look.ground or (look.fade and panels[0].land is not None)):
         lines.append(captions.ground)

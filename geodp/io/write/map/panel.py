@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
+from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.frame import LONG_SIDE, Frame, UnitFrame, count_units, middles
 from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.tables import chunks
@@ -21,6 +23,10 @@ from geodp.table.display import is_below
 
 Bounds = tuple[float, float, float, float]
 """West, south, east and north in the units of the grid's CRS; in cells if it has none."""
+
+SURE, FEW_BELIEVED = 3, 0.05
+"""Margins that a count reaches before it is believed at sea, and everywhere where not one block in
+twenty reaches one margin: noise alone carries one in forty over it, so that most were noise."""
 
 NEAR = 1e-6
 """Tolerance of bounds, in cells: so far beyond an edge they do not include the neighbour."""
@@ -36,11 +42,14 @@ class Panel:
     value : float64[rows, cols]
         Counts per square kilometre or per cell, in index order; NaN outside the domain.
     believed : bool[rows, cols] or None
-        Whether a block's count is beyond its 95 % margin; None if there is no closed form.
+        Whether a block's count is beyond its 95 % margin, and at sea far beyond; None if there is
+        no closed form.
     cells : int or None
         Number of counts that a block sums; None if the card does not give it.
     margin : float or None
         That margin in counts.
+    least : float or None
+        Smallest count that is believed, but at sea: the margin, or several where few reach it.
     limit : int or None
         The office's limit of display.
     few : bool[rows, cols] or None
@@ -49,6 +58,12 @@ class Panel:
         Whether counts can be below 0.
     land : uint8[rows, cols] or None
         Quarters of a block that are land; None if that is unknown, or all of it is.
+    around : float64[rows, cols] or None
+        Mean, over its land, of the smallest square around a block that is believed where the block
+        is not; NaN where there is none. None if the margins of squares are unknown.
+    told : int or None
+        Side in cells of the squares in which half of the released counts are believed; 0 if less
+        than half ever is, -1 if nothing is. None if the margins of squares are unknown.
     """
 
     frame: Frame
@@ -60,6 +75,9 @@ class Panel:
     few: NDArray[np.bool_] | None = None
     signed: bool = False
     land: NDArray[np.uint8] | None = None
+    least: float | None = None
+    around: NDArray[np.float64] | None = None
+    told: int | None = None
 
     @classmethod
     def of(
@@ -102,12 +120,22 @@ class Panel:
         # The card's errors are for blocks aligned with the grid; a crop may start within one.
         if not any(at % block for at in first):
             cells, margin = _margin(table.grid, number, frame, card)
-        believed = None if margin is None else np.abs(counts) >= margin
+        land = quarters_of_land(table.grid, place, block)
+        believed, least, around, told = None, None, None, None
+        if margin is not None:
+            believed, least = _believe(counts, margin, land)
+            if margins := _margins(table.grid, frame, card):
+                held = np.where(np.isnan(value), 0.0, area)
+                ashore = held if land is None else held * land / QUARTERS
+                start = first[0] // block, first[1] // block
+                around, told = _widen(counts, believed, (held, ashore), margins, start)
+                told *= block if told > 0 else 1
         limit = view.limit
         few = None if limit is None else is_below(counts, limit)
         signed = not card.mechanism.nonnegative
-        land = quarters_of_land(table.grid, place, block)
-        return cls(frame, value, believed, cells, margin, limit, few, signed, land)
+        return cls(
+            frame, value, believed, cells, margin, limit, few, signed, land, least, around, told
+        )
 
     @classmethod
     def _of_units(cls, view: View, bounds: Bounds | None, side: int) -> Panel:
@@ -117,10 +145,11 @@ class Panel:
         frame = UnitFrame.of_units(table.grid.outlines, side, bounds)
         counts = count_units(table)[None]
         cells, margin = _margin(table.grid, 0, frame, view.card)
-        believed = None if margin is None else np.abs(counts) >= margin
+        believed, least = (None, None) if margin is None else _believe(counts, margin)
         few = None if limit is None else is_below(counts, limit)
         signed = not view.card.mechanism.nonnegative
-        return cls(frame, counts / frame.areas(), believed, cells, margin, limit, few, signed)
+        value = counts / frame.areas()
+        return cls(frame, value, believed, cells, margin, limit, few, signed, least=least)
 
 
 def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
@@ -169,6 +198,91 @@ def _outside(grid: Grid, frame: Frame, first: tuple[int, int]) -> NDArray[np.boo
     place, block = frame.place, frame.block
     row, col = middles(place.rows, block) + first[0], middles(place.cols, block) + first[1]
     return ~grid.domain.contains_lattice(row, col)
+
+
+def _margins(grid: Grid, frame: Frame, card: Card) -> list[float]:
+    """Return the 95 % margins of squares of 2 x 2 blocks, 4 x 4 and on, as far as they are known.
+
+    None are of a map with attributes or of pairs, and of one whose squares are no ranges of keys.
+    """
+    if len(grid.shape) > 2 or not grid.order.follows_map or any(grid.order.offset):
+        return []
+    known = {one.cells: float(Z * one.standard_error) for one in card.expected_error.blocks or ()}
+    margins, side = [], 2 * frame.block
+    while side**2 in known and side < 2 * max(frame.place.rows, frame.place.cols):
+        margins.append(known[side**2])
+        side *= 2
+    return margins
+
+
+def _believe(
+    counts: NDArray[np.float64], margin: float, land: NDArray[np.uint8] | None = None
+) -> tuple[NDArray[np.bool_], float]:
+    """Test which counts stand out of the noise: bool[rows, cols], and the least of them on land."""
+    size, sea = np.abs(counts), False if land is None else land == 0
+    ashore = size[~np.broadcast_to(sea, size.shape)]
+    few = ashore.size > 0 and (ashore >= margin).mean() < FEW_BELIEVED
+    least = margin * (SURE if few else 1)
+    return size >= np.where(sea, SURE * margin, least), least
+
+
+def _widen(
+    counts: NDArray[np.float64],
+    believed: NDArray[np.bool_],
+    areas: tuple[NDArray[np.float64], NDArray[np.float64]],
+    margins: Sequence[float],
+    first: tuple[int, int],
+) -> tuple[NDArray[np.float64], int]:
+    """Sum what is not believed over ever larger squares until the sum reaches their margin.
+
+    Parameters
+    ----------
+    counts : float64[rows, cols]
+    believed : bool[rows, cols]
+    areas : (float64[rows, cols], float64[rows, cols])
+        Areas of blocks in the domain, and those of their land. A mean is that of the land, and of a
+        square without any, whose sum has to be far above its margin, of all of it.
+    margins : sequence of float
+        Of squares of 2 x 2 blocks, 4 x 4 and on.
+    first : (int, int)
+        Row and column of the first block on the whole map, where squares begin.
+
+    Returns
+    -------
+    float64[rows, cols]
+        Sum per area of the smallest such square; NaN for believed blocks, and where there is none.
+    int
+        Side in blocks of the squares in which half of the counts are; 0 if less than half ever is,
+        -1 if no square is believed.
+    """
+    around, open_ = np.full(counts.shape, np.nan), ~believed
+    enough, told = counts.sum() / 2, 0
+    reached = float(counts[believed].sum())
+    if believed.any() and reached >= enough:
+        told = 1
+    for level, margin in enumerate(margins, 1):
+        at = np.ix_(
+            *((np.arange(n) + f) >> level for n, f in zip(counts.shape, first, strict=True))
+        )
+        shape = [int(axis.max()) + 1 for axis in at]
+        total, area, land = (np.zeros(shape) for _ in range(3))
+        for into, some in ((total, counts), (area, areas[0]), (land, areas[1])):
+            np.add.at(into, at, np.where(open_, some, 0.0))
+        landless = land == 0
+        area = np.where(landless, area, land)
+        inland = (area > 0) & ~landless
+        few = inland.any() and (total[inland] >= margin).mean() < FEW_BELIEVED
+        least = margin * np.where(landless | few, SURE, 1)
+        known = open_ & ((area > 0) & (total >= least))[at]
+        mean = np.divide(total, area, out=np.full(shape, np.nan), where=area > 0)
+        around = np.where(known & (landless[at] | (areas[1] > 0)), mean[at], around)
+        reached += float(counts[known].sum())
+        open_ &= ~known
+        if not told and reached > 0 and reached >= enough:
+            told = 1 << level
+    if open_.all():
+        told = -1
+    return around, told
 
 
 def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | None, float | None]:

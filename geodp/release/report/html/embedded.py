@@ -13,9 +13,9 @@ from geodp.errors import UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.background import QUARTERS, trace_coast
 from geodp.io.write.drawing.render import draw_cells
-from geodp.io.write.drawing.sheet import CellRaster
+from geodp.io.write.drawing.sheet import CellRaster, Colour
 from geodp.io.write.frame import cell_size
-from geodp.io.write.map.look import LIGHT, UNTOLD_LAND, Language
+from geodp.io.write.map.look import AROUND, LIGHT, UNTOLD_LAND, Language
 from geodp.io.write.map.page import number_colours
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS
@@ -160,8 +160,7 @@ def draw_blocks(panel: Panel, *, hidden: bool = False) -> Html:
     (rows, cols), number = panel.frame.blocks, number_colours(panel, fade=True)
     # SVG counts rows downwards; where rows run northwards, the picture is flipped.
     number = number[::-1] if place.northwards else number
-    colours = LIGHT.colours if panel.few is None else (*LIGHT.colours, LIGHT.few)
-    raster = CellRaster(0, 0, cols, rows, number, colours, (rows, cols))
+    raster = CellRaster(0, 0, cols, rows, number, LIGHT.colours, (rows, cols))
     data = base64.b64encode(draw_cells(raster)).decode("ascii")
     return element(
         "image", href=f"data:image/png;base64,{data}", x="0",
@@ -194,24 +193,30 @@ def draw_legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
     heading = page["legend_per_km2" if on_earth else "legend_per_cell"].format(what=who)
     ends = [f"{low:,} – {high:,}" for low, high in pairwise(BEGINS)]
     texts = [f"< {BEGINS[0]}", *ends, f"≥ {BEGINS[-1]:,}"]
-    named = [*zip(LIGHT.classes, texts, strict=True)]
+    around = any((number_colours(each, fade=True) >= AROUND).any() for each in panels)
+    shades = [LIGHT.classes, *([LIGHT.colours[AROUND:]] if around else [])]
+    named: list[tuple[tuple[Colour, ...], str]]
+    named = [*zip(zip(*shades, strict=True), texts, strict=True)]
     wet = any(each.land is not None and (each.land == 0).any() for each in panels)
     if panel.believed is None:
-        named.append((LIGHT.paper, page["legend_none"]))
+        named.append(((LIGHT.paper,), page["legend_none"]))
     else:
         # The tint of squares that are land completely; shores are paler.
-        named.append((LIGHT.colours[UNTOLD_LAND + QUARTERS - 1], page["legend_untold"]))
+        named.append(((LIGHT.colours[UNTOLD_LAND + QUARTERS - 1],), page["legend_untold"]))
         if wet:
-            named.append((LIGHT.paper, page["legend_water"]))
+            named.append(((LIGHT.paper,), page["legend_water"]))
     values = [each.value for each in panels]
     if any((value < 0).any() for value in values):
-        named.append((LIGHT.below, page["legend_below"]))
+        named.append(((LIGHT.below,), page["legend_below"]))
     if any(np.isnan(value).any() for value in values):
-        named.append((LIGHT.outside, page["legend_outside"]))
+        named.append(((LIGHT.outside,), page["legend_outside"]))
     if panel.limit is not None:
-        named.append((LIGHT.few, page["legend_few"].format(limit=panel.limit)))
-    rows = (element("li", swatch([write_colour(colour)]), text) for colour, text in named)
-    return join([element("p", heading, class_="small"), element("ul", *rows, class_="legend")])
+        named.append(((LIGHT.few,), page["legend_few"].format(limit=panel.limit)))
+    rows = (element("li", swatch([*map(write_colour, both)]), text) for both, text in named)
+    help_ = [element("p", page["legend_pale"], class_="small")] if around else []
+    return join(
+        [element("p", heading, class_="small"), element("ul", *rows, class_="legend"), *help_]
+    )
 
 
 def _believe(panel: Panel, unit: str, page: Page) -> str:

@@ -81,7 +81,8 @@ PAGE: Mapping[str, str] = {
     "square around it, over its land.",
     "legend_untold": "few or none: the noise hides how many",
     "legend_shore": "At the shore, squares without people are coloured as water by their share of "
-    "it. A number above 0 is always shown.",
+    "it. At sea a number is shown where it is at least three times its margin, as noise alone "
+    "carries some of many squares over one.",
     "legend_outside": "not part of this release",
     "legend_below": "below 0, by the noise",
     "legend_coast": "Land, coastline and borders: Natural Earth 1:10m, public domain; off by a "

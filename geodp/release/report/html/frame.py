@@ -12,8 +12,8 @@ from geodp.grid.crs import open_transformer
 from geodp.grid.lattice import Lattice
 from geodp.io.write.drawing.sheet import Colour, mix, parse_colours
 from geodp.io.write.frame import cell_size
+from geodp.io.write.map.look import KEPT, LIGHT, UNTOLD, Language
 from geodp.io.write.map.look import LANGUAGES as CAPTIONS
-from geodp.io.write.map.look import LIGHT, UNTOLD, Language
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
 from geodp.io.write.view import View
@@ -207,13 +207,10 @@ COAST, LINE, BORDER, FRAME = "#3c3c46", "#0a3d62", "#b4b4b9", "#6b6b70"
 WATER = "#d3e0ea"
 """Colour of water. PNG maps leave it white, which on a page would look like its background."""
 
-PALE_SHARE = 0.38
-"""Share of the full colour in squares that show the mean of a larger square, of any size."""
-
 
 def fade(colour: str) -> list[str]:
     """Return a colour and its pale variant for means of larger squares."""
-    pale = mix(parse_colours([colour]), parse_colours([PAPER]), [1 - PALE_SHARE])
+    pale = mix(parse_colours([colour]), parse_colours([PAPER]), [1 - KEPT])
     return [colour, *("#" + bytes(each).hex() for each in pale)]
 
 
@@ -229,7 +226,7 @@ def pack_colours() -> dict[str, Any]:
         "untold": UNTOLD,
     }
     lines = {"coast": COAST, "line": LINE, "border": BORDER, "frame": FRAME, "around": PAPER}
-    return {"begins": list(BEGINS), "colours": colours, "kept": PALE_SHARE, **lines}
+    return {"begins": list(BEGINS), "colours": colours, "kept": KEPT, **lines}
 
 
 SWATCH = 24

@@ -11,7 +11,8 @@ import base64
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -316,12 +317,12 @@ def title_or(card: Any, page: Page) -> str:
     return page["title"] if title is None else title
 
 
-def embed_picture(data: bytes, label: str, aspect: float = 1.0) -> Html:
-    """Embed a picture in PNG, ``aspect`` times as wide as it is, or smaller in narrow windows."""
+def embed_picture(data: bytes, label: str) -> Html:
+    """Embed a picture in PNG as wide as it is, or smaller in narrow windows."""
     source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
     # The width and the height of a PNG stand at a fixed place of its header.
     columns, rows = struct.unpack(">II", data[16:24])
-    width, height = str(round(columns * aspect)), str(rows)
+    width, height = str(columns), str(rows)
     image = element("image", href=source, width=width, height=height, preserveAspectRatio="none")
     return element(
         "p",
@@ -330,14 +331,19 @@ def embed_picture(data: bytes, label: str, aspect: float = 1.0) -> Html:
     )  # fmt: skip
 
 
-def draw_translated(view: View, language: Language) -> bytes:
-    """Draw a map with captions in a language; in English where no font has its letters."""
+def draw_worded(draw: Callable[[Look], bytes], look: Look) -> bytes:
+    """Draw a map with words in a language; in English where no font has its letters."""
     try:
-        return draw_map(view, Look(language=language), dpi=DPI)
+        return draw(look)
     except UsageError as error:
         if error.code != "font-lacks-letters":
             raise
-    return draw_map(view, dpi=DPI)
+    return draw(replace(look, language="en"))
+
+
+def draw_translated(view: View, language: Language) -> bytes:
+    """Draw a map with captions in a language; see :func:`draw_worded`."""
+    return draw_worded(lambda look: draw_map(view, look, dpi=DPI), Look(language=language))
 
 
 def write_static(

@@ -7,7 +7,7 @@ import geodp
 from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.io.write import frame
-from geodp.io.write.map.panel import Panel, crop
+from geodp.io.write.map.panel import SURE, Panel, crop
 from geodp.io.write.view import View
 from tests.grids import masked
 from tests.io.write.test_writers import KANTO, released
@@ -107,3 +107,21 @@ def test_without_a_closed_form_nothing_is_known_of_a_cell():
     table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
     release = geodp.publish(table, method="laplace-nonnegative", epsilon=1, contribution=1)
     assert Panel.of(release.view(), 0).believed is None
+
+
+@pytest.mark.parametrize("each", [0, 40])
+def test_what_noise_hides_is_known_in_larger_squares_or_nowhere(each):
+    """The mean of a square is near that of its people, and the panel says how large squares are."""
+    grid = geodp.Grid.regular((32, 32), crs="EPSG:3035", transform=(1e3, 0, 4.2e6, 0, -1e3, 3.1e6))
+    table = geodp.CountTable.from_dense(np.full((32, 32), each), grid)
+    terms = {"epsilon": "1/50", "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
+    panel = Panel.of(geodp.publish(table, allow_empty=True, **terms).view(), 0)
+    known = ~np.isnan(panel.around)
+    if each == 0:
+        assert panel.least == SURE * panel.margin
+        assert panel.told == -1
+        assert not known.any()
+    else:
+        assert panel.told > 1
+        assert np.array_equal(known, ~panel.believed)
+        assert np.median(panel.around[known]) == pytest.approx(each, rel=0.4)

@@ -53,7 +53,7 @@ function describeDrawn(view, words, [row, col]) {
   const at = surface.squareOf(level, row, col);
   const own = cover ? cover[row * surface.cols + col] : 0;
   if (own === WHOLE) return [["drawn", words.text("water")]];
-  if (levelShown[at] < 0 || own === UNSURE) return [["drawn", words.text("untold")]];
+  if (levelShown[at] < 0) return [["drawn", words.text("untold")]];
   const larger = surface.levels[levelShown[at]];
   const of =
     larger === level

@@ -229,7 +229,10 @@ class Surface {
     chain.every((each, number) => {
       const margin = this.margin(each);
       if (times > 0 && margin !== null) least = Math.max(least, times * margin);
-      const isShown = left.area.map((area, i) => area > 0 && Math.abs(left.count[i]) >= least);
+      const isShown = left.area.map((area, i) => {
+        const most = left.land[i] === 0 ? SURE * least : least;
+        return area > 0 && Math.abs(left.count[i]) >= most;
+      });
       for (let i = 0; i < size; i++) {
         if (levelShown[i] !== UNTOLD || !isShown[node[i]] || finest.area[i] === 0) continue;
         levelShown[i] = each.number;

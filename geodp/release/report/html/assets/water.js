@@ -1,13 +1,14 @@
 // Water: nobody lives there, whatever the mean of a square around it.
 
-/** All of a square's land in quarters; and how one is covered whose count may be 0. */
+/** All of a square's land in quarters. */
 const WHOLE = 4;
-const UNSURE = 5;
+
+/** Margins that a count at sea reaches before it is shown: noise carries some over one. */
+const SURE = 3;
 
 /**
- * How the finest squares are covered on the map of a level: by so many quarters as are
- * water, or wholly where the count may be 0. A count above 0 is never hidden: the shore may
- * be off, and an islet missing.
+ * How the finest squares are covered on the map of a level: by so many quarters as are water. At
+ * sea a count is shown where it is far above the noise: the shore may be off, and an islet missing.
  */
 function coverWater(surface, level, times, { levelShown, landless }) {
   const { rows, cols, land, counts } = surface;
@@ -21,8 +22,8 @@ function coverWater(surface, level, times, { levelShown, landless }) {
       if (land[at] === WHOLE || (times === 0 && counts[at] !== 0)) continue;
       const square = surface.squareOf(level, row, col);
       if (levelShown[square] === OUTSIDE && land[at] > 0) continue;
-      if (counts[at] <= 0) found[at] = WHOLE - land[at];
-      else if (land[at] === 0 && counts[at] < least && !landless[square]) found[at] = UNSURE;
+      const hidden = land[at] === 0 && counts[at] < SURE * least && !landless[square];
+      if (counts[at] <= 0 || hidden) found[at] = WHOLE - land[at];
     }
   }
   return found;
@@ -41,7 +42,7 @@ function isWater({ place, cols, land, units }, [top, left, bottom, right]) {
 }
 
 /** The cover as a picture of a pixel for each of the finest squares; null without water. */
-function paintWater(surface, cover, { water, untold }) {
+function paintWater(surface, cover, { water }) {
   if (!cover) return null;
   const { rows, cols } = surface;
   const canvas = document.createElement("canvas");
@@ -52,9 +53,8 @@ function paintWater(surface, cover, { water, untold }) {
   cover.forEach((each, at) => {
     const row = Math.floor(at / cols);
     const to = 4 * ((northwards ? rows - 1 - row : row) * cols + (at % cols));
-    const colour = each === UNSURE ? untold : water;
-    for (let i = 0; i < 3; i++) image.data[to + i] = colour[i];
-    image.data[to + 3] = (255 * Math.min(each, WHOLE)) / WHOLE;
+    for (let i = 0; i < 3; i++) image.data[to + i] = water[i];
+    image.data[to + 3] = (255 * each) / WHOLE;
   });
   context.putImageData(image, 0, 0);
   return canvas;
