@@ -29,6 +29,9 @@ class FileQuestion:
         Roles that no column may have.
     located : bool
         Whether further columns say where a row is (``--code``, or ``--x`` and ``--y``).
+    records : bool
+        Whether a row is a record at a point, whose CRS is named (``--points-crs``), and not a
+        count of a cell.
     asks : tuple of str
         What the operator decides, as no file says it, in whole sentences.
     """
@@ -40,6 +43,7 @@ class FileQuestion:
     more: str = ""
     without: tuple[str, ...] = ()
     located: bool = True
+    records: bool = True
     asks: tuple[str, ...] = ()
 
     def fits(self, roles: Mapping[str, str]) -> bool:

@@ -23,6 +23,7 @@ from geodp.registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
+    from geodp.options.file_question import FileQuestion
 
 
 @click.command(cls=StrictCommand)
@@ -193,6 +194,8 @@ def _propose(
     if "value" in options:
         blanks += _blanks_of_labels(proposal.by)
     command = ""
+    if {"x", "y"} <= proposal.options.keys() and (proposal.amount or BLANKS["--points"] in blanks):
+        options["points_crs"] = DEGREES
     if proposal.amount:
         blanks = [one for one in blanks if not one.startswith("--value ")]
         blanks += [f"--amount {quote(proposal.amount)}", BLANKS_OF_AMOUNTS]
@@ -225,7 +228,7 @@ def _list_answers(
     ]
     answers = []
     for one in chain.from_iterable(stated):
-        place = _words_of_place(roles, table) if one.located else []
+        place = _words_of_place(roles, table, one) if one.located else []
         if not one.fits(roles) or place is None:
             continue
         words = [*one.list_words(roles), *place, *_words_of_grid(table, roles)]
@@ -240,10 +243,13 @@ def _list_answers(
     return answers
 
 
-def _words_of_place(roles: dict[str, str], table: dict[str, Any]) -> list[str] | None:
+def _words_of_place(
+    roles: dict[str, str], table: dict[str, Any], question: FileQuestion
+) -> list[str] | None:
     """Return the options for the place of a row; None where no column says it."""
     if {"x", "y"} <= roles.keys():
-        return ["--x", roles["x"], "--y", roles["y"]]
+        crs = ["--points-crs", DEGREES] if question.records else []
+        return ["--x", roles["x"], "--y", roles["y"], *crs]
     if "code" in roles:
         return ["--code", roles["code"]]
     return [] if table["points"] else None
@@ -300,6 +306,9 @@ ONE_NAME = re.compile(
     r"\(--(person)\): ([^\s,]+), or|\(--(grid)\), if all codes are of one: ([^\s,]+)$"
 )
 """The only name that a question offers."""
+
+DEGREES = "EPSG:4326"
+"""CRS of columns of longitudes and latitudes in a proposed command: grids may have another."""
 
 OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
 

@@ -168,7 +168,7 @@ def measure_lines(grid: Grid, index: NDArray[np.int64]) -> NDArray[Any]:
         Three decimals; masked where an end lies nowhere.
     """
     ends = line_ends(grid, index)
-    nowhere = ~np.isfinite(ends).all(axis=(1, 2))
+    nowhere = np.asarray(~np.isfinite(ends).all(axis=(1, 2)), np.bool_)
     crs = CRS.from_user_input(geometry_crs(grid))
     geographic = crs.geodetic_crs
     if geographic is None:

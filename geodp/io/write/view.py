@@ -356,9 +356,8 @@ class UnlistedRows(ViewRows):
 
     @property
     def count(self) -> CountArray:
-        """Zeros of the type of the counts: int64[n] or float64[n]."""
-        counts = self.view.table.count
-        return np.zeros_like(counts, shape=self.size)
+        """Zeros: int64[n]."""
+        return np.zeros(self.size, np.int64)
 
     @cached_property
     def columns(self) -> Any:

@@ -511,7 +511,7 @@ FILE_QUESTIONS = (
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
         "flows publish",
-        "--from {from_y},{from_x} --to {to_y},{to_x}",
+        "--from {from_y},{from_x} --to {to_y},{to_x} --points-crs EPSG:4326",
         ("--person {person} --trips 10", "--contribution NUMBER"),
         located=False,
         asks=(_MOST,),
@@ -536,7 +536,7 @@ FILE_QUESTIONS = (
         "How many trips lead from where to where? "
         "Every row is where a person was at a time, and trips are made of them.",
         "flows publish",
-        "--pings {y},{x} --time {time} --person {person}",
+        "--pings {y},{x} --points-crs EPSG:4326 --time {time} --person {person}",
         more="--trips 10",
         located=False,
         asks=(_MOST,),

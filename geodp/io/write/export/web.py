@@ -368,10 +368,10 @@ class WebLines(WebLayer):
         row = np.arange(count.size)
         if grid.attributes:
             pair = np.ravel_multi_index(tuple(index[:4]), grid.shape[:4])
-            _, row, place = np.unique(pair, return_index=True, return_inverse=True)
-            sums = np.zeros_like(count, shape=row.size)
-            np.add.at(sums, place, count)
-            count = sums
+            order = np.argsort(pair, kind="stable")
+            first = np.flatnonzero(np.diff(pair[order], prepend=-1))
+            row = order[first]
+            count = np.add.reduceat(count[order], first) if first.size else count
         some = np.isfinite(line_ends(grid, index[:, row])).all(axis=(1, 2)) & (count != 0)
         row, count = row[some], count[some]
         order = np.argsort(count, kind="stable")
