@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from geodp.cli.output import write_file
 
 if TYPE_CHECKING:
     from geodp.accuracy.interval import Interval
@@ -123,16 +127,12 @@ class ShownRows:
     head: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def show(self, what: str, *, as_json: bool) -> None:
-        """Print the numbers: a table, or the document for programs.
+    def to_document(self, what: str) -> dict[str, Any]:
+        """Return the document for programs; ``what``: they are each, such as an estimate."""
+        return {**self.about, f"{what}s": [one.to_dict(self.decimals) for one in self.rows]}
 
-        ``what``: they are each, an estimate, a difference or a ratio.
-        """
-        if as_json:
-            rows = [one.to_dict(self.decimals) for one in self.rows]
-            document = {**self.about, f"{what}s": rows}
-            click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
-            return
+    def to_text(self, what: str) -> str:
+        """Return the table for people; ``what``: they are each, such as a difference."""
         sign = "+" if what == "difference" else ""
         named = self.rows[0].place if self.rows else ("name",)
         places = ["region" if one == "name" else one for one in named]
@@ -143,7 +143,43 @@ class ShownRows:
             begin = one.place.values() if one.place != last else ("",) * len(places)
             lines.append((*begin, one.quantity.replace("_", " "), *one.cells(sign)))
             last = one.place
-        click.echo("\n".join([*self.head, align(lines, left=len(places) + 1), *self.notes]))
+        return "\n".join([*self.head, align(lines, left=len(places) + 1), *self.notes])
+
+
+def show_answers(answers: Mapping[str, ShownRows], options: Mapping[str, Any]) -> None:
+    """Print what a command answers with: tables, or one document; or write it as CSV.
+
+    Parameters
+    ----------
+    answers : mapping of str to ShownRows
+        By what the numbers are each: an estimate, a difference or a ratio.
+    options : mapping
+        Of the command: ``as_json``, and ``output`` and ``overwrite`` where it writes a file.
+    """
+    if options["as_json"]:
+        document: dict[str, Any] = {}
+        for what, one in answers.items():
+            document |= one.to_document(what)
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
+    elif options.get("output") is not None:
+        data = _write_csv([row for one in answers.values() for row in one.rows]).encode()
+        write_file(options["output"], data, public=True, overwrite=options["overwrite"])
+        click.echo(str(options["output"]))
+    else:
+        click.echo("\n\n".join(one.to_text(what) for what, one in answers.items()))
+
+
+def _write_csv(rows: Sequence[Row]) -> str:
+    """Write rows as CSV, with all digits of the numbers."""
+    text = io.StringIO()
+    plain = [one.to_dict() for one in rows]
+    # Where and when stand first: changes have one more of these than levels.
+    places = dict.fromkeys(name for one in rows for name in one.place)
+    names = places | dict.fromkeys(name for one in plain for name in one)
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(plain)
+    return text.getvalue()
 
 
 def list_estimates(place: Mapping[str, str], figures: Figures, limit: int | None) -> Iterator[Row]:

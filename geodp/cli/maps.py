@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.check import begin_check
 from geodp.cli.help import hide, with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete
 from geodp.cli.options import inputs
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, choose_reader, read
-from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
 from geodp.options.option import Option
@@ -79,7 +77,7 @@ class MapsPublishing(TablesPublishing):
 
     def __init__(self, kind: MapsKind, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
-        self.kind = kind
+        self._kind = kind
         context = click.get_current_context()
         named = (text.partition("=")[::2] for text in options["maps"])
         self.columns = {name: column for name, column in named if column}
@@ -101,7 +99,12 @@ class MapsPublishing(TablesPublishing):
         # A preset or a recipe may have said how the inputs are read.
         require_columns(options)
         self.grid = grid_of(options)
-        self.request = read_request(begin_check(options), self.grid, kind=kind)
+        self.request = self.read_request()
+
+    @property
+    def kind(self) -> MapsKind:
+        """The kind of release."""
+        return self._kind
 
     def prepare(self) -> Prepared[MapsDesign, Maps]:
         """Read every map, and prepare their release."""

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from geodp.cli.check import describe_domain, write_check_file
+from geodp.cli.check import begin_check, describe_domain, write_check_file
 from geodp.cli.inputs import sha256
 from geodp.cli.layout import write_recipe
+from geodp.cli.request_options import read_request
 from geodp.cli.running import describe_call, format_result, time_phase
 from geodp.cli.translation import translate_message
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.folder.kinds import Kind
     from geodp.io.folder.pending import Packed
     from geodp.release.request import Request
     from geodp.release.transaction import Inputs, Keep, Prepared, StoredDesign
@@ -205,7 +207,27 @@ class Publishing(ABC):
 
 
 class TablesPublishing(Publishing):
-    """One run of a command that publishes several tables, each a release in its own folder."""
+    """One run of a command that publishes several tables, each a release in its own folder.
+
+    Attributes
+    ----------
+    kind : Kind
+        What is published.
+    """
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """The kind of release, whose metadata a card may state."""
+
+    def read_request(self, **fields: Any) -> Request:
+        """Make the request from the options; ``fields``: see :func:`read_request`."""
+        fields = {"kind": self.kind, **fields}
+        return read_request(begin_check(self.options), self.grid, **fields)
+
+    def read_known(self) -> dict[str, Any]:
+        """Read public files, such as a prior, before confidential ones; return them by name."""
+        return {}
 
     def stage(self) -> AbstractContextManager[Any]:
         """Yield the folder of the release."""
@@ -217,9 +239,18 @@ class TablesPublishing(Publishing):
         """Return the tables without counts."""
         return prepared.design.preview
 
+    def list_trials(self, prepared: Prepared[Any, Any]) -> list[Any]:
+        """List releases whose files are tried before the charge: one without counts at least."""
+        return [prepared.design.preview]
+
+    def list_cells(self, prepared: Prepared[Any, Any]) -> list[int]:
+        """List occupied cells, for which space is reserved."""
+        return [prepared.cells]
+
     def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
-        """Write empty tables."""
-        place.try_out(prepared.design.preview, [prepared.cells])
+        """Write tables without counts, and reserve the space of those with counts."""
+        first, *more = self.list_trials(prepared)
+        place.try_out(first, self.list_cells(prepared), *more)
 
 
 def _identify(public: Path, card: Any) -> str:

@@ -16,17 +16,19 @@ Labels = Mapping[str, Sequence[str]]
 
 
 def read_shapes(options: Mapping[str, Any], grid: Grid) -> dict[str, Any]:
-    """Return the requested areas by name: codes, and polygons in the CRS of a grid.
+    """Return the requested areas by name: codes, boxes, and polygons in the CRS of a grid.
 
     Raises UsageError where none is named.
     """
-    if options["polygons"] is None and not options["area"]:
+    area, boxes = options["area"], options["box"]
+    if options["polygons"] is None and not area and not boxes:
         raise UsageError(
-            "Name one area or more: --area CODE, repeatable, or --polygons FILE.",
+            "Name one area or more: --area CODE or --box WEST SOUTH EAST NORTH, both repeatable, "
+            "or --polygons FILE.",
             code="areas-unnamed",
         )
-    area = options["area"]
     shapes = {**area} if isinstance(area, Mapping) else {code: code for code in area}
+    shapes |= {" ".join(f"{edge:.10g}" for edge in box): box for box in boxes}
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons
 
@@ -37,7 +39,7 @@ def read_shapes(options: Mapping[str, Any], grid: Grid) -> dict[str, Any]:
 
 def keep_shapes(options: Mapping[str, Any], grid: Grid) -> dict[str, Any]:
     """Return options with the requested areas as they were read, so that no file is read again."""
-    return {**options, "area": read_shapes(options, grid), "polygons": None}
+    return {**options, "area": read_shapes(options, grid), "box": (), "polygons": None}
 
 
 def find_regions(shapes: Mapping[str, Any], grid: Grid, labels: Labels) -> dict[str, Region]:

@@ -8,7 +8,7 @@ its ``lacks``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -36,6 +36,10 @@ COUNTS = "counts"
 """Name of the kind of release that the core knows, in options."""
 
 MAX_PAIRS = 10_000
+
+UNDERSTATED = (
+    "Releases are smoothed over time: changes that are smaller than the noise are underestimated."
+)
 
 NONE = OptionTable()
 
@@ -283,6 +287,15 @@ def compare_quantities(releases: Sequence[Any], options: Mapping[str, Any]) -> S
     )
 
 
+def say_smoothed(releases: Iterable[Any]) -> tuple[str, ...]:
+    """Say that changes are underestimated where any release is smoothed over time."""
+    from geodp.release.release import SMOOTHED
+
+    tables = [table for one in releases for table in one.tables.values()]
+    smoothed = any(text.startswith(SMOOTHED) for one in tables for text in one.postprocessing)
+    return (UNDERSTATED,) if smoothed else ()
+
+
 Changed = Mapping[str | None, tuple[Any, Any]]
 """The old and the new release of each period, or by None."""
 
@@ -307,9 +320,14 @@ def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     return ShownRows(rows)
 
 
+def names_areas(options: Mapping[str, Any]) -> bool:
+    """Test whether areas are named by code or by their corners."""
+    return bool(options["area"] or options["box"])
+
+
 def asks_regions(options: Mapping[str, Any]) -> bool:
     """Test whether areas, flows or lines are named."""
-    return any(options.get(name) for name in ("polygons", "area", "origins", "across"))
+    return any(options.get(name) for name in ("polygons", "area", "box", "origins", "across"))
 
 
 def _list_cells(old: Any, new: Any) -> dict[str, Region]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ NO_PLACE = Rule(
 
 Labels = Mapping[str, str | Sequence[str]]
 """Selected labels by attribute; all labels of attributes that are not listed."""
+
+CELLS = re.compile(r"([0-9]{1,9})_([0-9]{1,9})(?::([0-9]{1,9})_([0-9]{1,9}))?")
+"""Row and column of one cell, or of the first and the last of a box."""
 
 ABOVE = "give those of the regions above it first, the coarsest first, as in 13/101."
 
@@ -463,14 +467,11 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
         cells = _region(regions, code, position)
         if cells is not None:
             return cells
-        if place.system is None:
+        if place.system is None and not (grid.names.on_map and CELLS.fullmatch(code.strip())):
             names = ", ".join(regions.levels)
             raise CodeError(position, f"{code!r} is not a code of {names}.", code="code-unknown")
     if place.system is None:
-        raise UsageError(
-            "The grid has no code system whose areas could be named: give outlines (--polygons).",
-            code="grid-names-no-areas",
-        )
+        return _box_of_cells(place, code)
     row, col, side = _area(place.system, code, position)
     row, col = row - place.row0, col - place.col0
     # An area on the far side of 180 degrees has columns before the lattice's first one; its other
@@ -485,6 +486,22 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
         )
     across, along = np.meshgrid(right, down)
     return np.stack([along.reshape(-1), across.reshape(-1)])
+
+
+def _box_of_cells(place: Lattice, text: str) -> NDArray[np.int64]:
+    """Return row and column of a cell named by both, or of all from one to another: int64[2, k]."""
+    if (found := CELLS.fullmatch(text.strip())) is not None:
+        top, left = (int(one) for one in found.group(1, 2))
+        bottom, right = (int(found[at] or first) for at, first in ((3, top), (4, left)))
+        if top <= bottom < place.rows and left <= right < place.cols:
+            _require_few((bottom - top + 1) * (right - left + 1))
+            return np.mgrid[top : bottom + 1, left : right + 1].reshape(2, -1)
+    raise UsageError(
+        f"{printable(text)} is no cell: this grid has no codes, and its cells are named by row and "
+        f"column, from 0_0 to {place.rows - 1}_{place.cols - 1}; 0_0:7_7 is the box of all cells "
+        "between two of them.",
+        code="cell-name",
+    )
 
 
 def _pairs_of(regions: Hierarchy, position: int, code: str) -> NDArray[np.int64]:

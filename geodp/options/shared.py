@@ -348,6 +348,20 @@ JSON = Option(
     "--json", "Print one JSON document to stdout.", name="as_json", group="Output", type=bool
 )
 
+AS_FILE = (
+    Option(
+        "--output",
+        "CSV file to write instead of printing.",
+        type=Path,
+        group="Output",
+        excludes=("as_json",),
+    ),
+    Option(
+        "--overwrite", "Replace the file of --output.", type=bool, group="Output", needs=("output",)
+    ),
+)
+"""Options of the file of an answer."""
+
 POLYGONS = grouped(
     "Domain",
     Option(
@@ -369,8 +383,18 @@ AREAS = joined(
     POLYGONS,
     Option(
         "--area",
-        "Code of an area of the grid, or of a region or unit; for pairs of units "
+        "Code of an area of the grid, or of a region or unit; on a grid without codes the cell "
+        "ROW_COL, or ROW_COL:ROW_COL for the box between two; for pairs of units "
         "ORIGIN:DESTINATION; repeatable.",
+        many=True,
+        everyday=True,
+        group="Domain",
+    ),
+    Option(
+        "--box",
+        "West south east north of a rectangle, in the grid's CRS; repeatable.",
+        type=float,
+        values=4,
         many=True,
         everyday=True,
         group="Domain",
@@ -385,6 +409,14 @@ TIME = Option(
     many=True,
     everyday=True,
     group="Domain",
+)
+
+CHANGES = Option(
+    "--changes",
+    "Of a series: also estimate changes, from the period before each or from the first one.",
+    choices=("previous", "first"),
+    everyday=True,
+    group="Output",
 )
 
 LABEL = Option(

@@ -89,6 +89,18 @@ class Composite(ABC, Generic[IndexOf]):
         frames = {name: one.to_geopandas("count") for name, one in self.tables.items()}
         return stack_frames(frames, "table")
 
+    def to_xarray(self) -> Any:
+        """Convert the tables that are one map to an ``xarray.Dataset``, a variable for each.
+
+        Raises UsageError as :meth:`geodp.Release.to_xarray` does.
+        """
+        maps = {name: one for name, one in self.tables.items() if not one.grid.maps.missing}
+        # Without any, the first table says what arrays need.
+        arrays = {name: one.to_xarray(name) for name, one in (maps or self.tables).items()}
+        import xarray
+
+        return xarray.Dataset(arrays)
+
     def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
         """Return the release with its charge to a ledger."""
         made: Any = self

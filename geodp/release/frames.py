@@ -50,6 +50,9 @@ MAP_PIXELS = 240
 MAP_DPI = 144
 """Dots per inch of the map: it is shown at half its size, to be sharp on fine screens."""
 
+MAPS_IN_A_ROW = 4
+"""Small maps of a series beside each other."""
+
 PREVIEW_STYLE = "display: flex; flex-wrap: wrap; align-items: center"
 TEXT_STYLE = "flex: 1; min-width: 18em; max-width: 40em"
 """CSS that puts the text beside the map, or below it in a narrow window."""
@@ -292,6 +295,86 @@ def stack_frames(frames: Mapping[str, Any], column: str) -> Any:
     for name, frame in frames.items():
         frame.insert(0, column, name)
     return pandas.concat([*frames.values()], ignore_index=True)
+
+
+def stack_arrays(arrays: Sequence[Any], times: Any) -> Any:
+    """Stack arrays or datasets of xarray along a first dimension ``time``; datetime64[times]."""
+    import xarray
+
+    axis = xarray.DataArray(times, dims="time", name="time")
+    alike: Any = {"coords": "minimal", "compat": "override", "join": "exact"}
+    return xarray.concat([*arrays], dim=axis, **alike)
+
+
+def plot_maps(releases: Mapping[str, Any], ax: Any = None, **kwargs: Any) -> Any:
+    """Draw small maps of releases of one grid on one scale, each with its name above it.
+
+    Parameters
+    ----------
+    releases : mapping of str to Release
+    ax : array of matplotlib.axes.Axes, optional
+        One for each release. Default: new axes, in rows of four.
+    **kwargs
+        Passed to :meth:`InMemory.plot`.
+
+    Returns
+    -------
+    array of matplotlib.axes.Axes
+
+    Raises UsageError for a grid that is not one map, and without Matplotlib.
+    """
+    require_library("matplotlib", "A plot", "plots")
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LogNorm
+
+    if ax is None:
+        cols = min(len(releases), MAPS_IN_A_ROW)
+        rows = -(-len(releases) // cols)
+        _, ax = plt.subplots(rows, cols, figsize=(4 * cols, 3.2 * rows), layout="constrained")
+    axes = np.asarray(ax).reshape(-1)
+    for one, (name, release) in zip(axes, releases.items(), strict=False):
+        release.plot(one, **kwargs)
+        one.set_title(name)
+    for one in axes[len(releases) :]:
+        one.set_axis_off()
+    images = [one.images[0] for one in axes[: len(releases)] if one.images]
+    if "norm" not in kwargs and images:
+        # Maps of several times are compared, so that one colour has to mean one count.
+        norm = LogNorm(1, max(one.norm.vmax for one in images))
+        for one in images:
+            one.set_norm(norm)
+    return axes[: len(releases)]
+
+
+def plot_curve(numbers: Mapping[str, Any], label: str, ax: Any = None, **kwargs: Any) -> Any:
+    """Draw a number of several times with its 95 % interval on Matplotlib axes; return the axes.
+
+    Parameters
+    ----------
+    numbers : mapping of str to Interval or None
+        By time; None: not estimable, which leaves a gap.
+    label : str
+        Of the axis of numbers.
+    ax : matplotlib.axes.Axes, optional
+        Default: new axes.
+    **kwargs
+        Passed to ``errorbar``.
+
+    Raises UsageError without Matplotlib.
+    """
+    require_library("matplotlib", "A plot", "plots")
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+    known = {time: one for time, one in numbers.items() if one is not None}
+    value = np.array([one.value for one in known.values()])
+    ends = np.array([(one.low, one.high) for one in known.values()]).reshape(-1, 2).T
+    usual = {"fmt": "o-", "capsize": 3}
+    at = [[*numbers].index(time) for time in known]
+    ax.errorbar(at, value, yerr=np.abs(ends - value), **(usual | kwargs))
+    ax.set_xticks(range(len(numbers)), [*numbers], rotation=45, ha="right")
+    ax.set_ylabel(label)
+    return ax
 
 
 def _first_lines(view: View) -> Iterator[str]:

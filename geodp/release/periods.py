@@ -114,6 +114,11 @@ class Periods:
         return cls(times, step)
 
     @property
+    def dates(self) -> NDArray[np.datetime64]:
+        """Start of each period, as pandas and xarray have it: datetime64[times], in nanoseconds."""
+        return _read(self.names, self.step).astype("datetime64[ns]")
+
+    @property
     def starts(self) -> NDArray[np.int64]:
         """Hours from the start of the first period to the start of each: int64[times]."""
         return self._hours(0)

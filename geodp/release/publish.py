@@ -205,6 +205,14 @@ class TableDesign:
         measured = self.measurements and self.measurements.measure(table, drawn, key)
         return DrawnTable(DrawnCells.of(drawn), prior, measured or ())
 
+    def draw_period(self, table: CountTable, key: NoiseKey) -> DrawnTable:
+        """Draw the release of one period of several under its own key alone.
+
+        A table that is published alone draws a base map under a key that follows from the map: in
+        a series, two equal maps would have equal noise, which would tell that they are equal.
+        """
+        return DrawnTable(DrawnCells.of(self.method.release(table, self.event, key)))
+
     def _draw_table(
         self, table: CountTable, key: NoiseKey
     ) -> tuple[ReleasedTable, StatedPrior | None]:

@@ -11,16 +11,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
+from geodp.grid.region import Region
 from geodp.io.folder.kinds import kind_of
 from geodp.io.folder.staged_release import StagedPeriods
 from geodp.io.read.public.land import state_land
 from geodp.io.verify.index import read_index
 from geodp.io.verify.readback import explain_errors
 from geodp.mechanisms import Mechanism
+from geodp.options.shared import CHANGES
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
@@ -30,7 +32,7 @@ from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget
 from geodp.release.composite import Composite
-from geodp.release.frames import stack_frames
+from geodp.release.frames import plot_curve, plot_maps, stack_arrays, stack_frames
 from geodp.release.opening import require_unwritten
 from geodp.release.periods import Periods, declare_periods, draw_periods, identify_periods
 from geodp.release.release import Release
@@ -180,6 +182,34 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
         first, last = self._find_pair(options.pop("times", None))
         return first.compare(*region, release=last, **options)
 
+    def changes(
+        self, *region: Any, since: Literal["previous", "first"] = "previous", **options: Any
+    ) -> dict[tuple[str, str], Any]:
+        """Estimate by how much a region differs between periods, each less an earlier one.
+
+        Parameters
+        ----------
+        *region, **options
+            As for :meth:`compare`, without ``times``.
+        since : {"previous", "first"}
+            The earlier period: the one before each, or the first one for all.
+
+        Returns
+        -------
+        dict
+            Differences by the two times, the earlier one first, in chronological order; each is as
+            :meth:`compare` returns it.
+
+        Raises
+        ------
+        UsageError
+            As for :meth:`compare`, and for another ``since``.
+        """
+        return {
+            pair: self.compare(*region, times=pair, **options)
+            for pair in pair_times(self.times, since)
+        }
+
     def to_pandas(self) -> Any:
         """Convert the rows of all periods to a ``pandas.DataFrame``, with a first column ``time``.
 
@@ -193,6 +223,72 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
         Raises UsageError for a grid without a place on the Earth, and without geopandas.
         """
         return stack_frames({time: one.to_geopandas() for time, one in self.named.items()}, "time")
+
+    def to_xarray(self) -> Any:
+        """Convert all cells of all periods to xarray, with a first dimension ``time``.
+
+        Its coordinate is the start of each period: datetime64[times]. A series of counts is an
+        ``xarray.DataArray``; one of several tables is a ``Dataset`` with a variable for each table
+        that is one map, such as persons and households.
+
+        Raises UsageError as :meth:`geodp.Release.to_xarray` does.
+        """
+        return stack_arrays([one.to_xarray() for one in self.releases], self.periods.dates)
+
+    def plot(
+        self,
+        region: Any = None,
+        *,
+        quantity: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Draw small maps of all periods on one scale, or the curve of a region, with Matplotlib.
+
+        Parameters
+        ----------
+        region : region, optional
+            As for ``estimate``; of flows one region, from which and to which trips lead. Its curve
+            has the 95 % interval of every period. Default: maps of the first table that is one map.
+        quantity : str, optional
+            Of the curve. Default: the first one.
+        ax : matplotlib.axes.Axes, or an array of them for maps, optional
+            Default: new axes.
+        **kwargs
+            Passed to ``errorbar`` of a curve, and to ``imshow`` of maps.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them
+
+        Raises
+        ------
+        UsageError
+            A region that ``estimate`` refuses, a quantity that the release does not have, a grid
+            that is not one map, and without Matplotlib.
+        """
+        if region is None:
+            tables = [[*one.tables.values()] for one in self.releases]
+            at = next((n for n, one in enumerate(tables[0]) if not one.grid.maps.missing), 0)
+            maps = {time: one[at] for time, one in zip(self.times, tables, strict=True)}
+            return plot_maps(maps, ax, **kwargs)
+        found = self._list_figures(region)
+        name = next(iter(found[0])) if quantity is None else quantity
+        if name not in found[0]:
+            raise UsageError(
+                f"There is no {printable(name[:40])} here; give quantity= one of "
+                f"{', '.join(found[0])}.",
+                code="quantity-unknown",
+            )
+        numbers = {time: one[name] for time, one in zip(self.times, found, strict=True)}
+        return plot_curve(numbers, name.replace("_", " "), ax, **kwargs)
+
+    def _list_figures(self, region: Any) -> list[Any]:
+        """Return the quantities of a region in every period."""
+        # Of flows the maps of their ends are about regions.
+        maps: list[Any] = [getattr(one, "ends", one) for one in self.releases]
+        places = Region.of(self.ground, region)
+        return [one.list_figures([places])[0] for one in maps]
 
     def card(self) -> IndexOf:
         """Return the public index, without periods."""
@@ -228,6 +324,22 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
     def write_into(self, place: StagedPeriods, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the series into a folder that was staged before the charge."""
         return place.write_periods(self.named, self.index, restricted)
+
+
+def pair_times(times: Sequence[str], since: str) -> list[tuple[str, str]]:
+    """Pair every time after the first with an earlier one, which comes first.
+
+    ``since``: the earlier one is the ``previous`` of each, or the ``first`` of all; UsageError for
+    another word.
+
+    Examples
+    --------
+    >>> pair_times(("2020", "2021", "2022"), "first")
+    [('2020', '2021'), ('2020', '2022')]
+    """
+    CHANGES.check(since, lambda _: "since=")
+    earlier = times[:-1] if since == "previous" else [times[0]] * (len(times) - 1)
+    return [*zip(earlier, times[1:], strict=True)]
 
 
 def open_periods(

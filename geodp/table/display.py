@@ -6,6 +6,7 @@ differences between shown sums reveal them.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 LARGEST = 1 << 31
@@ -61,3 +62,9 @@ def show_count(count: float, limit: int | None, form: str = ",") -> str:
     if limit is not None and is_below(count, limit):
         return show_limit(limit)
     return format(count, form)
+
+
+def shorten_amount(amount: Fraction) -> str:
+    """Format a budget as an exact decimal or, for a long ratio, an approximate one."""
+    decimal = f"{float(amount):.6g}"
+    return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)

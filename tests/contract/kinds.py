@@ -248,6 +248,31 @@ def _publish_series_of_amounts(frames: dict[str, pandas.DataFrame], **more: Any)
     )
 
 
+def _publish_series_of_households(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    tables = [
+        {
+            name: geodp.read_table(one, grid=grid(), code="code", value=value)
+            for name, value in (("persons", "n"), ("households", "homes"))
+        }
+        for one in frames.values()
+    ]
+    return geodp.households.publish_series(
+        tables, times=["2020", "2021"], person="all", protect="person", **ASKED | more
+    )
+
+
+def _publish_series_of_flows(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    tables = [
+        geodp.flows.read_trips(
+            one, grid=grid(), origin="code", destination="to", person="id", trips=1
+        )
+        for one in frames.values()
+    ]
+    return geodp.flows.publish_series(
+        tables, times=["2020", "2021"], person="all", epsilon=4, **more
+    )
+
+
 def _publish_own(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     tables = {
         name: geodp.read_table(frames["a.csv"], grid=grid(), code="code", value=value)
@@ -445,6 +470,55 @@ KINDS = {
             ),
             prior=EARLIER,
             with_prior=("--prior-value", "n"),
+        ),
+        Kind(
+            "series of households",
+            {
+                name: lines(
+                    ("code", "n", "homes"),
+                    *((code, 90 + 7 * i, 40 + i + more) for i, code in enumerate(CODES)),
+                )
+                for name, more in (("a.csv", 0), ("b.csv", 5))
+            },
+            ("households", "publish-series"),
+            PERIODS,
+            (
+                *(*GRID, "--code", "code", "--value", "n", "--households", "homes"),
+                *("--protect", "person", "--person-in", "all"),
+            ),
+            "households-series.json",
+            amounts=("n", "homes"),
+            asserted=("--protect", "person", "--person-in", "all"),
+            in_python=_publish_series_of_households,
+            people=4236,
+            periods=("2020", "2021"),
+        ),
+        Kind(
+            "series of flows",
+            {
+                name: lines(
+                    ("id", "code", "to"), *((f"p{n}", *trip) for n, trip in enumerate(trips))
+                )
+                for name, trips in (("a.csv", TRIPS), ("b.csv", TRIPS[:3000]))
+            },
+            ("flows", "publish-series"),
+            PERIODS,
+            (
+                *(*GRID, "--from", "code", "--to", "to", "--person", "id", "--trips", "1"),
+                *("--person-in", "all"),
+            ),
+            "flows-series.json",
+            terms=("--epsilon", "4"),
+            wrong=("--epsilon", "-1"),
+            region=("--from", WEST[0], "--to", EAST[0]),
+            other=("--from", EAST[0], "--to", WEST[0]),
+            places=("code", "to"),
+            amounts=(),
+            persons=("id",),
+            asserted=("--person-in", "all"),
+            in_python=_publish_series_of_flows,
+            people=6672,
+            periods=("2020", "2021"),
         ),
         Kind(
             "selection",

@@ -1,8 +1,12 @@
 """What ``estimate`` answers of every kind, and what it refuses."""
 
+import csv
 import json
 
+import pytest
+
 from tests.contract.desk import require
+from tests.contract.kinds import BOUNDS
 from tests.contract.regions import LEFT_AND_RIGHT, OUTSIDE, write_regions
 from tests.contract.using import (
     INCONSISTENT,
@@ -29,6 +33,24 @@ def test_a_series_is_estimated_at_all_its_times(kind, released):
     assert {row["time"] for row in rows if "time" in row} == {*kind.periods}
 
 
+def test_changes_of_a_series_are_estimated_beside_its_levels(kind, released, tmp_path):
+    """As one document and as one file; what has no periods has no changes."""
+    asked = ("estimate", "out", *kind.region, "--changes", "previous")
+    if not kind.periods:
+        require_refused(released.run(*asked), WRONG_CALL, "--changes")
+        return
+    found = json.loads(require(released.run(*asked, "--json")).stdout)
+    first, last = kind.periods
+    assert {(row["since"], row["time"]) for row in found["differences"]} == {(first, last)}
+    assert {row["time"] for row in found["estimates"]} == {first, last}
+    require(released.run(*asked, "--output", tmp_path / "numbers.csv"))
+    with (tmp_path / "numbers.csv").open(encoding="utf-8") as file:
+        rows = [*csv.DictReader(file)]
+    assert [float(row["value"]) for row in rows] == pytest.approx(
+        [row["value"] for what in ("estimates", "differences") for row in found[what]]
+    )
+
+
 def test_an_interval_holds_its_estimate(kind, released):
     figures = estimate(released, *kind.region)
     assert figures
@@ -47,6 +69,12 @@ def test_regions_may_be_polygons(released, tmp_path):
     done = require(released.run("estimate", released.asked(), "--polygons", path))
     assert "left" in done.stdout
     assert "right" in done.stdout
+
+
+def test_regions_may_be_boxes(released):
+    box = [f"{edge:g}" for edge in BOUNDS]
+    done = require(released.run("estimate", released.asked(), "--box", *box))
+    assert " ".join(box) in done.stdout
 
 
 def test_a_region_that_is_named_twice_is_answered_once(kind, released):

@@ -13,24 +13,13 @@ from geodp.kinds.amounts.series import (
     design_series,
     prepare_series,
 )
-from geodp.kinds.flows.kind import FlowsSeriesCard
-from geodp.kinds.flows.publish import FlowsInputs, declare_prior, design_flows, prepare_trips
+from geodp.kinds.flows import series as of_flows
+from geodp.kinds.flows.publish import FlowsInputs, declare_prior
 from geodp.kinds.flows.zones import Zones, zones_of
-from geodp.kinds.households.inputs import streams_of
-from geodp.kinds.households.kind import HouseholdsSeriesCard
-from geodp.kinds.households.publish import design_households, prepare_streams
-from geodp.mechanisms.central.parts import Parts
-from geodp.privacy.assumption import ContributionBound
+from geodp.kinds.households import series as of_households
 from geodp.privacy.terms import Terms
 from geodp.release.periods import Periods
-from geodp.release.publish import prepare_table
-from geodp.release.request import Request, choose_pyramid
-from geodp.release.series import (
-    design_periods,
-    join_inputs,
-    prepare_periods,
-    share_periods,
-)
+from geodp.release.request import Request
 from geodp.release.transaction import Inputs
 from tests.contract.kinds import OWN
 from tests.kinds.amounts.series import made as amounts
@@ -38,7 +27,6 @@ from tests.kinds.amounts.series import made as amounts
 GRID = geodp.Grid.regular((16, 16))
 TIMES = Periods.of(["2015", "2020"])
 SIZED = GRID.with_attribute("size", ["1", "2", "3+"])
-BOUND = ContributionBound(1)
 
 
 def _homes(year):
@@ -68,62 +56,32 @@ class Made:
     inputs: type
 
 
-def _join(tables, **more):
-    facts, reading = join_inputs(tables, TIMES, (), allow_empty=False)
-    return Inputs(facts, (reading,), BOUND, **more)
-
-
-def _make(make, card, method, grid, inputs, prepare, request, person):
-    """Prepare a series from the design function of its kind."""
-
-    def design(inputs):
-        terms = request.terms.bound(inputs.bound)
-        sharing = share_periods(grid, method, terms, TIMES, person)
-        return design_periods(partial(make, inputs), card, TIMES, sharing, request, inputs)
-
-    made = design(inputs)
-    parts = [prepare(part, year) for part, year in zip(made.parts, (1, 2), strict=True)]
-    return Made(prepare_periods(made, parts), design, type(inputs))
-
-
 def households(request, person, by_size=False):
     """Make a series of persons and households that protects persons, or households by size."""
     terms = replace(request.terms, unit="household" if by_size else "person")
     request = replace(request, terms=terms)
+    tables = [
+        {"by_size": _sizes(year)}
+        if by_size
+        else dict(zip(("persons", "households"), _homes(year), strict=True))
+        for year in (1, 2)
+    ]
+    prepared = of_households.prepare_series(tables, TIMES, 3, request, person=person)
     grid = SIZED if by_size else GRID
-    method = Parts() if by_size else choose_pyramid(None, "Households")
-    tables = [[_sizes(year)] if by_size else _homes(year) for year in (1, 2)]
-    joined = [_join([*column]) for column in zip(*tables, strict=True)]
-    inputs = replace(joined[0], readings=tuple(one.readings[0] for one in joined))
-
-    def make(inputs, each):
-        return design_households(grid, 3, each, inputs)
-
-    def prepare(part, year):
-        if by_size:
-            return replace(prepare_table(part.by_size, _sizes(year)), design=part)
-        return prepare_streams(part, streams_of(*_homes(year), 3))
-
-    return _make(make, HouseholdsSeriesCard, method, grid, inputs, prepare, request, person)
+    design = partial(of_households.design_series, grid, TIMES, 3, request, person=person)
+    return Made(prepared, design, Inputs)
 
 
 def flows(request, person, prior=False):
     """Make a series of flows."""
-    tables = [_trips(year) for year in (1, 2)]
-    zones, known = Zones.of(zones_of(tables[0].grid)), None
+    tables, known = [_trips(year) for year in (1, 2)], None
+    zones = Zones.of(zones_of(tables[0].grid))
     if prior:
         known = declare_prior(zones, _trips(3), "a survey of ten years before")
-    one = _join(tables)
-    inputs = FlowsInputs(one.facts, one.readings, one.bound, known)
-
-    def make(inputs, each):
-        return design_flows(zones, (), each, inputs, None, None)
-
-    def prepare(part, year):
-        return prepare_trips(part, _trips(year))
-
-    method = choose_pyramid(None, "Flows")
-    return _make(make, FlowsSeriesCard, method, zones.grid, inputs, prepare, request, person)
+    options = of_flows.FlowsSeriesOptions(person=person)
+    prepared = of_flows.prepare_series(tables, TIMES, request, options, prior=known)
+    design = partial(of_flows.design_series, zones, (), TIMES, request, options)
+    return Made(prepared, design, FlowsInputs)
 
 
 def of_amounts(request, person):

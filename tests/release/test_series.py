@@ -27,6 +27,8 @@ from tests.refusals import refuses
 from tests.release.report.html.structure import find_faults
 from tests.release.series import KINDS, TIMES, make
 
+CHANGE = ("--time", "2015", "--time", "2020")
+SIDES = ("Earlier", "Later")
 WEST, EVERYWHERE = (0, 0, 8, 16), (0, 0, 16, 16)
 
 
@@ -134,16 +136,38 @@ def test_a_written_series_is_shown_and_exported(kind, folder, tmp_path):
     for words in (
         ("report", folder, "--output", tmp_path / "a.html"),
         ("map", folder, "--output", tmp_path / "a.svg"),
+        ("map", folder, *CHANGE, "--output", tmp_path / "b.svg"),
         ("export", folder, "--to", "csv:excel", "--output", tmp_path / "made"),
     ):
         done = command(*words)
         assert done.returncode == 0, done.stderr
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert find_faults(page) == []
-    assert all(f"<td>{time}</td>" in page for time in TIMES.names)
+    assert all(f'<th scope="row">{time}</th>' in page for time in TIMES.names)
     assert TIMES.names[-1] in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    change = (tmp_path / "b.svg").read_text(encoding="utf-8")
+    assert all(f">{name}: {time}" in change for name, time in zip(SIDES, TIMES.names, strict=True))
     assert sorted(one.name for one in (tmp_path / "made").iterdir()) == [*TIMES.names]
     assert {*geodp.open(folder).to_pandas()["time"]} == {*TIMES.names}
+
+
+def test_a_series_is_an_array_and_is_drawn(kind, series):
+    """All maps of all periods, on one scale, and the curve of a place."""
+    array = series.to_xarray()
+    assert array.sizes["time"] == 2
+    assert array["time"].dt.year.values.tolist() == [2015, 2020]
+    name = next(n for n, one in series[0].tables.items() if not one.grid.maps.missing)
+    for time, one in zip(array[name], series, strict=True):
+        assert np.array_equal(
+            np.sort(time.values, None), np.sort(one.tables[name].table.to_dense(), None)
+        )
+    maps = series.plot()
+    assert [one.get_title() for one in maps] == [*TIMES.names]
+    assert len({one.images[0].norm.vmax for one in maps}) == 1
+    curve = series.plot(EVERYWHERE)
+    assert [label.get_text() for label in curve.get_xticklabels()] == [*TIMES.names]
+    with refuses(UsageError, "quantity-unknown"):
+        series.plot(EVERYWHERE, quantity="elephants")
 
 
 def find_change(kind, found):
@@ -160,6 +184,11 @@ def test_two_periods_are_compared(kind, series):
     if not kind.startswith("flows"):
         change, back = (find_change(kind, one) for one in (change, back))
     assert change.value == pytest.approx(-back.value)
+    told = {since: series.changes(*given, since=since) for since in ("previous", "first")}
+    assert told["previous"] == told["first"]
+    assert [*told["first"]] == [TIMES.names]
+    with refuses(UsageError, "option-out-of-range"):
+        series.changes(*given, since="2015")
     for times in (("2015",), "2015", ("2015", "2015"), ("2015", "2020", "2015")):
         with refuses(UsageError, "series-two-times"):
             series.compare(*given, times=times)

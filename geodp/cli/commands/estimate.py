@@ -9,20 +9,24 @@ from typing import Any
 
 import click
 
-from geodp.cli.figures import ShownRows
+from geodp.cli.figures import ShownRows, show_answers
 from geodp.cli.help import with_options
+from geodp.cli.output import require_free
 from geodp.cli.running import report_progress
 from geodp.cli.using import (
     AS_JSON,
     Parts,
     UsingCommand,
+    diff_quantities,
     estimate_quantities,
     find_answer,
     list_periods,
     open_used,
+    say_smoothed,
 )
+from geodp.errors import UsageError
 from geodp.options.option import Option, grouped
-from geodp.options.shared import AREAS, LABEL, PRIOR_AGAIN, TIME
+from geodp.options.shared import AREAS, AS_FILE, CHANGES, LABEL, PRIOR_AGAIN, TIME
 
 METHODS = ("closed-form", "simulation")
 
@@ -42,7 +46,7 @@ OF_COUNTS = grouped(
 
 @click.command(cls=UsingCommand, door="estimate", counts=OF_COUNTS, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@with_options(TIME, AREAS, LABEL, AS_JSON)
+@with_options(TIME, AREAS, LABEL, CHANGES, AS_JSON, *AS_FILE)
 def estimate(**options: Any) -> None:
     """Estimate numbers of regions of a RELEASE of any kind, with 95 % intervals; costs no budget.
 
@@ -51,21 +55,30 @@ def estimate(**options: Any) -> None:
     geodp estimate release-2025 --polygons cities.geojson --method simulation
     geodp estimate release-of-tracts --polygons counties.shp --polygon-name GEOID
     geodp estimate release-by-sex --area 5339 --label sex=f
-    geodp estimate series --area 5339
+    geodp estimate series --area 5339 --changes previous
+    geodp estimate series --box 139.5 35.5 139.75 35.75 --output numbers.csv
     geodp estimate incomes --area 5339 --quantile 0.9 --below 150
     geodp estimate trips --from 533945 --to 533946
 
     Counts; persons, households and mean size; records, sum, mean and median; or trips, between all
-    pairs of at most 32 polygons. Of a series all periods are estimated, or those of --time. A mean
-    that may be anything is left out. Of flows far fewer intervals hold the truth where the trips
-    from a zone go to one or two others (docs/flows.md).
+    pairs of at most 32 polygons. Of a series all periods are estimated, or those of --time, and
+    with --changes what changed between them. A mean that may be anything is left out. Of flows far
+    fewer intervals hold the truth where the trips from a zone go to one or two others
+    (docs/flows.md).
     """
+    require_free(options["output"], "--output", (".csv",), overwrite=options["overwrite"])
     opened = open_used(options["release"], "estimate")
     parts = list_periods(opened, options["times"])
+    if options["changes"] is not None and len(parts) < 2:
+        raise UsageError(
+            "--changes are those between two periods of a series or more.", code="changes-of-series"
+        )
     answer = find_answer([*parts.values()], "estimate", _estimate)
     with report_progress():
-        found = answer(parts, options)
-    found.show("estimate", as_json=options["as_json"])
+        found = {"estimate": answer(parts, options)}
+        if options["changes"] is not None:
+            found["difference"] = _estimate_changes(parts, options)
+    show_answers(found, options)
 
 
 def _estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
@@ -78,3 +91,25 @@ def _estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     prior = None if options["prior"] is None else open_release(options["prior"])
     found = estimate_quantities(parts, options, method=options["method"], prior=prior)
     return replace(found, about={"method": options["method"]})
+
+
+def _estimate_changes(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
+    """Estimate what changed from the period before each, or from the first one."""
+    from geodp.release.series import pair_times
+
+    since = {
+        later: earlier
+        for earlier, later in pair_times([str(time) for time in parts], options["changes"])
+    }
+    pairs = {time: (parts[earlier], parts[time]) for time, earlier in since.items()}
+    answer = find_answer([*parts.values()], "diff", diff_quantities)
+    found = answer(pairs, options)
+    rows = [
+        # The numbers of both sides are among the estimates.
+        replace(one, place={**one.place, "since": since[one.place["time"]]}, more={}, columns=())
+        for one in found.rows
+    ]
+    # As levels are shown: the changes of a region below each other.
+    regions = [*dict.fromkeys(one.place["name"] for one in rows)]
+    rows.sort(key=lambda one: regions.index(one.place["name"]))
+    return replace(found, rows=rows, head=(), notes=say_smoothed(parts.values()))

@@ -16,7 +16,7 @@ from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import LANGUAGE, MEMORY, PART
+from geodp.options.shared import LANGUAGE, MEMORY, PART, TIME
 
 if TYPE_CHECKING:
     from geodp.io.write.view import View
@@ -30,7 +30,14 @@ NO_GROUND = "Leave out coastlines and place names."
 NO_FLOWS = "Draw two maps, of origins and of destinations, instead of the flows between them."
 
 MAP = joined(
-    PART,
+    replace(
+        TIME,
+        help="Period of a series, such as 2020 or 2024-05; twice: draw both, and the change from "
+        "the first to the second.",
+        group="Input",
+        metavar="TIME",
+    ),
+    PART.without("time"),
     Option(
         "--compare",
         "An earlier release on the same grid: draw it, RELEASE and the change, hatched where the "
@@ -78,7 +85,7 @@ def map_(
     dpi: int | None,
     no_fade: bool,
     memory: str | None,
-    time: str | None,
+    times: tuple[str, ...],
     table: str | None,
     **look: Any,
 ) -> None:
@@ -87,11 +94,12 @@ def map_(
     \b
     geodp map release --output map.png --graticule
     geodp map --compare release-2020 release-2025 --output change.png
+    geodp map series --time 2020 --time 2025 --output change.png
 
     Of a release of several tables the first one is drawn that has a map, unless --table names one;
-    of amounts their means, and of a series the last period.
+    of amounts their means, and of a series the last period. A change is one of counts.
     """
-    compare: Path | None = look.pop("compare")
+    places = _list_parts(release, look.pop("compare"), times)
     ground, flows = not look.pop("no_ground"), not look.pop("no_flows")
     complete_with_commit()
     require_unsealed(output)
@@ -106,16 +114,13 @@ def map_(
     from geodp.io.write.picture import draw_change, draw_map, render_sheet
     from geodp.release.opening import find_part
 
-    part, *earlier = (
-        find_part(one, time=time, table=table, last=True)
-        for one in ([release] if compare is None else [release, compare])
-    )
-    settings = {"date": part.time if compare is None else None} | {
+    part, *earlier = (find_part(one, time=time, table=table, last=True) for one, time in places)
+    settings = {"date": None if earlier else part.time} | {
         name: value for name, value in look.items() if value is not None
     }
-    resolution = {} if dpi is None else {"dpi": dpi}
+    resolution: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
-    kind = find_kind(part.folder) if compare is None else None
+    kind = None if earlier else find_kind(part.folder)
     draw = None if kind is None else kind.find("draw")
     # The memory of both releases is estimated before either is read.
     folders = [one.folder for one in (part, *earlier)]
@@ -131,19 +136,38 @@ def map_(
             with explain_damage(part.folder):
                 sheet = draw(kind.open(part.folder), chosen, find_day(part.folder))
             drawn = render_sheet(sheet, form, **resolution)
-        elif compare is None:
+        elif not earlier:
             drawn = draw_map(_view(part.folder), chosen, form=form, **resolution)
         else:
-            later, before = map(_view, folders)
-            drawn = draw_change(before, later, chosen, form=form, **resolution)
+            later, before = (_view(one, alone=True) for one in folders)
+            drawn = draw_change(before, later, chosen, times=times, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 
 
-def _view(folder: Path) -> View:
+def _list_parts(
+    release: Path, compare: Path | None, times: tuple[str, ...]
+) -> list[tuple[Path, str | None]]:
+    """List folders and periods of what is drawn, the later one first.
+
+    Raises UsageError for more periods than are drawn.
+    """
+    if len({*times}) != len(times) or len(times) > (2 if compare is None else 0):
+        raise UsageError(
+            "A map shows one period (--time), or the change between two (--time twice); with "
+            "--compare, name the folders of two periods instead.",
+            code="map-times",
+        )
+    if compare is not None:
+        return [(release, None), (compare, None)]
+    return [(release, time) for time in times[::-1]] or [(release, None)]
+
+
+def _view(folder: Path, *, alone: bool = False) -> View:
     """Read what a map shows of a release, or of its first table that has a map.
 
-    With the day of a withdrawal, if it was withdrawn.
+    With the day of a withdrawal, if it was withdrawn. ``alone``: it must be one map, not one of
+    origins and one of destinations.
     """
     from geodp.io.verify.card import find_day
     from geodp.io.verify.readback import read_release_table
@@ -153,6 +177,7 @@ def _view(folder: Path) -> View:
 
     for name in list_tables(folder):
         view = _view(folder / name)
-        if why_no_picture(view.table.grid) is None:
+        grid = view.table.grid
+        if why_no_picture(grid) is None and not (alone and grid.maps.missing):
             return view
     return View(*read_release_table(folder), withdrawn=find_day(folder))

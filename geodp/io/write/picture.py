@@ -116,16 +116,18 @@ def draw_change(
     later: View,
     look: Look | None = None,
     *,
+    times: tuple[str, ...] = (),
     form: Form = "png",
     dpi: int = DPI,
 ) -> bytes:
     """Draw two releases of one grid side by side, and the change between them.
 
     Both maps have the same scale; a change is pale within its 95 % margin, which combines the
-    noise of both, and hatched beyond. Parameters and errors are those of :func:`draw_map`; releases
-    on different grids, and those of origins and destinations, are refused.
+    noise of both, and hatched beyond. ``times`` name both periods of a series; other parameters and
+    errors are those of :func:`draw_map`. Releases on different grids, and those of origins and
+    destinations, are refused.
     """
-    return render_sheet(compose_change(earlier, later, look or Look()), form, dpi)
+    return render_sheet(compose_change(earlier, later, look or Look(), times), form, dpi)
 
 
 def render_sheet(sheet: Sheet, form: Form, dpi: int = DPI) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from geodp.options.file_question import FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import DOMAIN, PRIOR_AGAIN, REQUEST, WEIGHTS
+from geodp.options.shared import DOMAIN, PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 UNITS = ("person", "person-day", "person-week", "person-month")
@@ -312,6 +312,9 @@ PUBLISHED = joined(
     ),
 )
 """Options of a release."""
+
+SERIES = joined(PERSON_IN, PUBLISHED)
+"""Options of a release for every period."""
 
 EVALUATED = joined(
     READING,

@@ -306,7 +306,9 @@ def publish(
     >>> bool(release.flows.table.count.sum() == ends[0] == ends[1])
     True
     """
-    request = make_request(**pick(make_request, options), method=method, unit=_unit_of(table, unit))
+    request = make_request(
+        **pick(make_request, options), method=method, unit=choose_unit(table, unit)
+    )
     # Without persons nothing is bounded by unit: the operator states the contribution of one.
     bounded = None if options.get("person") is None else unit
     read = partial(read_trips, unit=bounded, key=request.key)
@@ -323,7 +325,7 @@ def publish(
     return prepared.release()
 
 
-def _unit_of(table: object, unit: str | None) -> str:
+def choose_unit(table: object, unit: str | None) -> str:
     """Return the unit of privacy: the one that is named, or that whose trips a table bounds.
 
     Raises UsageError for a unit of which pages and explanations do not speak.
@@ -455,16 +457,21 @@ def prepare_flows(
     UsageError
         See :func:`publish`.
     """
-    if len(table.grid.places) != 2:
-        raise UsageError(
-            "Flows are made of trips by pair of zones; geodp.flows.read_trips reads them.",
-            code="flows-need-pairs",
-        )
+    require_pairs(table.grid)
     zones = Zones.of(zones_of(table.grid))
     bound = bound_contribution(table, request.terms.contribution)
     inputs = FlowsInputs(*state_tables([table], request), bound, prior)
     design = design_flows(zones, table.grid.attributes, request, inputs, levels, label_share)
     return prepare_trips(design, table)
+
+
+def require_pairs(grid: Grid) -> None:
+    """Raise UsageError for the grid of a table that does not count trips by pair of zones."""
+    if len(grid.places) != 2:
+        raise UsageError(
+            "Flows are made of trips by pair of zones; geodp.flows.read_trips reads them.",
+            code="flows-need-pairs",
+        )
 
 
 def prepare_trips(design: FlowsDesign, table: CountTable) -> Prepared[FlowsDesign, Flows]:

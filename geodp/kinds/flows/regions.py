@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +19,6 @@ from geodp.io.read.rows.input_files import FilePath
 from geodp.kinds.flows.zones import DEGREES, HALF, find_outlines
 from geodp.typing import FloatArray, IntArray
 
-BOX = re.compile(r"([0-9]{1,9})_([0-9]{1,9})(?::([0-9]{1,9})_([0-9]{1,9}))?")
-"""Rows and columns of one zone, or of the first and the last of a box."""
-
 NO_ZONE = Rule("flows-polygon-without-zone", "No zone has its centre in the polygon.")
 
 NO_UNIT = Rule("flows-polygon-without-unit", "No unit lies in the polygon.")
@@ -37,39 +33,19 @@ def find_region(grid: Grid, region: Any) -> Region:
         Of the zones.
     region
         As for :meth:`geodp.Release.estimate`. Cells of H3 and S2 are in a polygon, in degrees, in
-        which their centre is. On a grid without codes, ``"8_27"`` is the zone in row 8 and column
-        27, as files name it, and ``"8_20:15_27"`` the box of the zones from one to the other.
+        which their centre is.
 
     Raises
     ------
     UsageError, CodeError
         It is no region of the grid, or a polygon cuts a unit.
     """
-    if isinstance(region, str) and grid.names.on_map and grid.places[0].system is None:
-        return _find_box(grid, region)
     if grid.names.on_map or not hasattr(region, "geom_type"):
         return Region.of(grid, region)
     column = find_columns(grid, region)
     if not column.size:
         raise UsageError(NO_ZONE if has_cells(grid) else NO_UNIT)
     return Region.of_map(grid, np.zeros_like(column), column)
-
-
-def _find_box(grid: Grid, text: str) -> Region:
-    """Find the zones of a box named by rows and columns of two zones, or of one."""
-    place, found = grid.places[0], BOX.fullmatch(text.strip())
-    if found is not None:
-        top, left = (int(one) for one in found.group(1, 2))
-        bottom, right = (int(found[at] or first) for at, first in ((3, top), (4, left)))
-        if top <= bottom < place.rows and left <= right < place.cols:
-            row, col = np.mgrid[top : bottom + 1, left : right + 1].reshape(2, -1)
-            return Region.of_map(grid, row, col)
-    raise UsageError(
-        f"{printable(text)} is no zone: this grid has no codes, and its zones are named by row and "
-        f"column, from 0_0 to {place.rows - 1}_{place.cols - 1}; 0_0:7_7 is the box of all zones "
-        "between two of them.",
-        code="flows-zone-name",
-    )
 
 
 def ground_of(grid: Grid) -> Grid:

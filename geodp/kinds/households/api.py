@@ -7,3 +7,4 @@ from geodp.kinds.households.plan import PlannedError as PlannedError
 from geodp.kinds.households.plan import plan as plan
 from geodp.kinds.households.publish import publish as publish
 from geodp.kinds.households.records import read_records as read_records
+from geodp.kinds.households.series import publish_series as publish_series

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from geodp.options.file_question import FileQuestion
 from geodp.options.option import Option, grouped, joined
+from geodp.options.shared import PERSON_IN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
-from geodp.options.shared import REQUEST, WEIGHTS
 
 PROTECTED = grouped(
     "Privacy",
@@ -102,6 +102,9 @@ PUBLISHED = joined(
     ),
 )
 """Options of a release."""
+
+SERIES = joined(PERSON_IN, PUBLISHED.without("households_file", "others_file"))
+"""Options of a release for every period."""
 
 PLANNED = joined(
     PROTECTED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias
@@ -36,10 +36,10 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.release.composite import place_cells
-from geodp.release.inputs import state_tables
+from geodp.release.inputs import check_labels, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.publish import DrawnTable, TableDesign, design_table, prepare
+from geodp.release.publish import DrawnTable, TableDesign, design_table, prepare_table
 from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_event, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
@@ -54,8 +54,13 @@ CONTRIBUTION = Rule(
     "household and each household is counted once.",
 )
 
-TABLES = ("persons", "households", "households_by_size", "others")
-"""Names of the tables that are read, in their order."""
+TABLES = {
+    "persons": "persons",
+    "households": "households",
+    "by_size": "households_by_size",
+    "others": "others",
+}
+"""Names of the tables that are read, in their order, and in the operator's record."""
 
 LABEL = b"geodp households identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -153,9 +158,8 @@ def publish(
     """
     require_protect(protect)
     request = make_request(**options, method=method, unit=protect)
-    prepared = prepare_households(
-        persons, households, by_size, others, max_size, request, size_attribute=size_attribute
-    )
+    tables = dict(zip(TABLES, (persons, households, by_size, others), strict=True))
+    prepared = prepare_households(tables, max_size, request, size_attribute=size_attribute)
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
@@ -166,67 +170,166 @@ def require_protect(protect: object) -> None:
     PROTECTED.one("protect").check(protect, as_keyword)
 
 
+@dataclass(frozen=True, eq=False)
+class CheckedTables:
+    """Tables of one time that go together.
+
+    Attributes
+    ----------
+    named : dict of str to CountTable
+        What was given, by its name.
+    read : tuple of CountTable
+        What was read for each stream, or households by size.
+    max_size : int
+    streams : Streams or None
+        None: households are protected.
+    sizes : Sizes or None
+        None: persons are protected.
+    """
+
+    named: dict[str, CountTable]
+    read: tuple[CountTable, ...]
+    max_size: int
+    streams: Streams | None = None
+    sizes: Sizes | None = None
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of the design: with the sizes, if households are protected."""
+        return self.read[0].grid if self.streams is None else self.streams.households.grid
+
+    def bound(self, contribution: int | None) -> ContributionBound:
+        """Bound how often one unit is counted; UsageError where nobody states it."""
+        if self.sizes is None:
+            return vouch_contribution(self.read, contribution)
+        table = self.sizes.table
+        # What bounds the records of a person, or is stated of a column of people, bounds no
+        # household.
+        if not bounds_households(table):
+            table = replace(table, bound=vouch_contribution(self.read, contribution))
+        return bound_contribution(table, contribution)
+
+    def list_facts(self, bound: ContributionBound) -> Iterator[str]:
+        """Yield the public facts that follow from what was checked."""
+        if self.streams is not None:
+            yield from self.streams.facts
+        if self.sizes is not None:
+            yield from check_labels([self.sizes.table], bound)
+
+    def prepare(
+        self, design: AnyHouseholds, *, period: bool = False
+    ) -> Prepared[AnyHouseholds, Households]:
+        """Prepare the release of a design; ``period``: that of one time among several."""
+        prepared: Prepared[Any, Households]
+        if isinstance(design, StreamsDesign):
+            assert self.streams is not None  # as both follow from whom the guarantee protects
+            prepared = Prepared(
+                design,
+                partial(design.identify, self.streams),
+                partial(design.draw, self.streams),
+                cells=int(self.streams.households.key.size),
+            )
+        else:
+            assert self.sizes is not None
+            table = self.sizes.table
+            made: Prepared[Any, Any] = prepare_table(design.by_size, table)
+            draw = partial(design.by_size.draw_period, table) if period else made.draw
+            prepared = replace(made, design=design, draw=draw)
+        return replace(
+            prepared,
+            reading=join_known(one.reading for one in self.named.values()),
+            counted={
+                "occupied_cells": {TABLES[n]: int(one.key.size) for n, one in self.named.items()},
+                "counted": {TABLES[n]: int(one.count.sum()) for n, one in self.named.items()},
+            },
+            record={"occupied_cells": prepared.cells},
+        )
+
+
+def check_tables(
+    tables: Mapping[str, CountTable | None],
+    max_size: int,
+    request: Request,
+    *,
+    size_attribute: str | None = None,
+) -> CheckedTables:
+    """Check that tables of one time go together; raises UsageError as :func:`publish`.
+
+    ``tables``: by the names `TABLES`.
+    """
+    size = require_size(max_size)
+    persons, households, by_size, others = (tables.get(name) for name in TABLES)
+    given = [one for one in (persons, households, by_size) if one is not None]
+    extra = () if others is None else (others,)
+    if not all(isinstance(one, CountTable) for one in (*given, *extra)):
+        raise UsageError(TWO_TABLES)
+    protects_households = request.terms.unit == "household"
+    if others is not None and protects_households:
+        raise UsageError(
+            "Persons outside households are protected one by one, and here households are: "
+            "publish them alone, with geodp publish.",
+            code="households-others-apart",
+        )
+    named = {name: one for name in TABLES if (one := tables.get(name)) is not None}
+    if by_size is not None and len(given) == 1:
+        sizes = sizes_of(by_size, size, size_attribute)
+        if protects_households:
+            if request.method is not None:
+                raise UsageError(
+                    "Households by size are released by parts: leave the method out.",
+                    code="households-sizes-have-method",
+                )
+            return CheckedTables(named, (sizes.table,), sizes.max_size, sizes=sizes)
+        streams = sizes.streams().with_others(others)
+        # Households by size are read once, for persons and households.
+        read = (by_size, by_size, *extra)
+        return _check_streams(streams, sizes.max_size, read, named)
+    if persons is None or households is None or by_size is not None:
+        raise UsageError(TWO_TABLES)
+    if size_attribute is not None:
+        raise UsageError(NO_SIZES)
+    if protects_households:
+        raise UsageError(
+            "To protect households, give households by size (by_size=): from persons and "
+            "households alone, one household would change persons by its whole size.",
+            code="households-by-size-needed",
+        )
+    streams = streams_of(persons, households, size).with_others(others)
+    return _check_streams(streams, size, (persons, households, *extra), named)
+
+
+def _check_streams(
+    streams: Streams, size: int, read: tuple[CountTable, ...], named: dict[str, CountTable]
+) -> CheckedTables:
+    """Return tables of persons and households; UsageError for those of different dates."""
+    require_one_date(read)
+    return CheckedTables(named, read, size, streams=streams)
+
+
 def prepare_households(
-    persons: CountTable | None,
-    households: CountTable | None,
-    by_size: CountTable | None,
-    others: CountTable | None,
+    tables: Mapping[str, CountTable | None],
     max_size: int,
     request: Request,
     *,
     size_attribute: str | None = None,
 ) -> Prepared[AnyHouseholds, Households]:
-    """Do everything of :func:`publish` that comes before the charge.
+    """Do everything of :func:`publish` that comes before the charge; ``tables``: by name.
 
     Raises
     ------
     UsageError
         See :func:`publish`.
     """
-    size = require_size(max_size)
-    given = [one for one in (persons, households, by_size) if one is not None]
-    extra = () if others is None else (others,)
-    if not all(isinstance(one, CountTable) for one in (*given, *extra)):
-        raise UsageError(TWO_TABLES)
-    if others is not None and request.terms.unit == "household":
-        raise UsageError(
-            "Persons outside households are protected one by one, and here households are: "
-            "publish them alone, with geodp publish.",
-            code="households-others-apart",
-        )
-    if by_size is not None and len(given) == 1:
-        sizes = sizes_of(by_size, size, size_attribute)
-        if request.terms.unit == "household":
-            prepared: Prepared[AnyHouseholds, Households] = _prepare_sizes(sizes, request)
-        else:
-            streams = sizes.streams().with_others(others)
-            # Households by size are read once, for persons and households.
-            read = (by_size, by_size, *extra)
-            prepared = _prepare_streams(streams, sizes.max_size, read, request)
-    elif persons is None or households is None or by_size is not None:
-        raise UsageError(TWO_TABLES)
-    elif size_attribute is not None:
-        raise UsageError(NO_SIZES)
-    elif request.terms.unit == "household":
-        raise UsageError(
-            "To protect households, give households by size (by_size=): from persons and "
-            "households alone, one household would change persons by its whole size.",
-            code="households-by-size-needed",
-        )
-    else:
-        streams = streams_of(persons, households, size).with_others(others)
-        prepared = _prepare_streams(streams, size, (persons, households, *extra), request)
-    tables = dict(zip(TABLES, (persons, households, by_size, others), strict=True))
-    named = {name: one for name, one in tables.items() if one is not None}
-    return replace(
-        prepared,
-        reading=join_known(one.reading for one in named.values()),
-        counted={
-            "occupied_cells": {name: int(one.key.size) for name, one in named.items()},
-            "counted": {name: int(one.count.sum()) for name, one in named.items()},
-        },
-        record={"occupied_cells": prepared.cells},
-    )
+    checked = check_tables(tables, max_size, request, size_attribute=size_attribute)
+    bound = checked.bound(request.terms.contribution)
+    facts, readings = state_tables(checked.read, request, checked.list_facts(bound))
+    inputs = Inputs((*facts, *list_clips(checked)), readings, bound)
+    return checked.prepare(design_households(checked.grid, checked.max_size, request, inputs))
+
+
+def list_clips(checked: CheckedTables) -> tuple[str, ...]:
+    """Return the facts on how sizes were read, where households are protected."""
+    return () if checked.sizes is None else checked.sizes.facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,29 +407,6 @@ class StreamsDesign:
 
 AnyHouseholds: TypeAlias = "StreamsDesign | SizesDesign"
 """Design of a release that protects persons, or households."""
-
-
-def _prepare_streams(
-    streams: Streams, max_size: int, tables: tuple[CountTable, ...], request: Request
-) -> Prepared[StreamsDesign, Households]:
-    """Prepare a release that protects persons; ``tables``: what was read for each stream."""
-    require_one_date(tables)
-    bound = vouch_contribution(tables, request.terms.contribution)
-    grid = streams.households.grid
-    inputs = Inputs(*state_tables(tables, request, streams.facts), bound)
-    design = design_households(grid, max_size, request, inputs)
-    assert isinstance(design, StreamsDesign)
-    return prepare_streams(design, streams)
-
-
-def prepare_streams(design: StreamsDesign, streams: Streams) -> Prepared[StreamsDesign, Households]:
-    """Prepare a release that protects persons by its design."""
-    return Prepared(
-        design,
-        partial(design.identify, streams),
-        partial(design.draw, streams),
-        cells=int(streams.households.key.size),
-    )
 
 
 def design_households(grid: Grid, max_size: int, request: Request, inputs: Inputs) -> AnyHouseholds:
@@ -432,22 +512,3 @@ class SizesDesign:
         assert self.preview.sizes is not None  # as all releases of this design have them
         by_size = replace(self.by_size, preview=self.preview.sizes)
         return Households.of_sizes(by_size.complete(drawn, charge))
-
-
-def _prepare_sizes(sizes: Sizes, request: Request) -> Prepared[SizesDesign, Households]:
-    """Prepare a release that protects households."""
-    if request.method is not None:
-        raise UsageError(
-            "Households by size are released by parts: leave the method out.",
-            code="households-sizes-have-method",
-        )
-    table = sizes.table
-    # What bounds the records of a person, or is stated of a column of people, bounds no household.
-    if not bounds_households(table):
-        bound = vouch_contribution((table,), request.terms.contribution)
-        table = replace(table, bound=bound)
-    prepared = prepare(table, replace(request, method=Parts()))
-    inputs = prepared.design.inputs
-    inputs = replace(inputs, facts=(*inputs.facts, *sizes.facts))
-    design = SizesDesign.of(table.grid, request, inputs)
-    return Prepared(design, prepared.identify, prepared.draw, cells=prepared.cells)

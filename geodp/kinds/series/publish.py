@@ -21,7 +21,7 @@ from geodp.release.inputs import check_labels
 from geodp.release.metadata import require_series_metadata
 from geodp.release.periods import Periods, name_part
 from geodp.release.preview import warn_before_release
-from geodp.release.publish import DrawnTable, TableDesign, design_table, prepare_table
+from geodp.release.publish import DrawnTable, design_table, prepare_table
 from geodp.release.request import OF_TABLES, Request, make_event, make_request
 from geodp.release.series import PeriodsDesign, join_inputs, prepare_periods, require_alike
 from geodp.release.sharing import Noise, Person, share_budget, spread_loss
@@ -181,7 +181,7 @@ def prepare_series(
     facts, public = join_inputs(tables, periods, sums, allow_empty=empty)
     design = design_series(grid, periods, request, options, Inputs(facts, (public,), bound))
     parts = [
-        replace(prepare_table(part, one), draw=partial(draw_snapshot, part, one))
+        replace(prepare_table(part, one), draw=partial(part.draw_period, one))
         for part, one in zip(design.parts, tables, strict=True)
     ]
     prepared: Prepared[Any, Series] = prepare_periods(design, parts)
@@ -189,15 +189,6 @@ def prepare_series(
     if design.smoothing.mode == "none":
         return replace(prepared, record=record)
     return replace(prepared, record=record, draw=partial(draw_smoothed, design, tables))
-
-
-def draw_snapshot(part: TableDesign, table: CountTable, key: NoiseKey) -> DrawnTable:
-    """Draw a snapshot under its own key alone.
-
-    A table that is published alone draws a base map under a key that follows from the map: in a
-    series, two equal maps would have equal noise, which would tell that they are equal.
-    """
-    return DrawnTable(DrawnCells.of(part.method.release(table, part.event, key)))
 
 
 def draw_smoothed(

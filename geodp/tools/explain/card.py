@@ -16,6 +16,7 @@ from geodp.errors import VerificationError
 from geodp.io.folder.kinds import PublicCard, kind_of
 from geodp.privacy.terms import ADD_REMOVE
 from geodp.table.card import Card
+from geodp.table.display import shorten_amount
 from geodp.table.index import IndexCard
 from geodp.table.stated.error import StatedError
 from geodp.table.stated.release import StatedGuarantee
@@ -261,7 +262,7 @@ def budget_sentences(page: Writer, guarantee: Any) -> list[str]:
     """Write what the budget of a release is called."""
     if guarantee.rho is None:
         return [page.write("named_epsilon", epsilon=str(guarantee.epsilon))]
-    sentences = [page.write("named_rho", rho=str(guarantee.rho))]
+    sentences = [page.write("named_rho", rho=shorten_amount(Fraction(guarantee.rho)))]
     if guarantee.epsilon is not None:
         amounts = {"epsilon": guarantee.epsilon, "delta": str(guarantee.delta)}
         sentences.append(page.write("named_delta", **amounts))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cache
 from string import Formatter
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from geodp.release.report.translation import (
     translate_texts,
 )
 from geodp.reprs import one_line
+from geodp.table.display import shorten_amount
 from geodp.table.stated.release import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
 from geodp.table.withdrawal import Notice
 from geodp.tools.explain import english
@@ -403,7 +405,7 @@ def _budget_sentence(page: Writer, charge: StatedCharge | None) -> str:
 def _write_loss(page: Writer, loss: StatedLoss) -> str:
     """Write the measures of a loss with their exact values."""
     if isinstance(loss, ConcentratedLoss):
-        return page.write("loss_rho", rho=loss.rho)
+        return page.write("loss_rho", rho=shorten_amount(Fraction(loss.rho)))
     if isinstance(loss, ApproximateLoss):
         return page.write("loss_delta", epsilon=loss.epsilon, delta=loss.delta)
     return page.write("loss_epsilon", epsilon=loss.epsilon)

@@ -13,12 +13,21 @@ HOLES: dict[str, dict[str, str]] = publishing.HOLES | using.HOLES | reading.HOLE
 NOT_ASKED: dict[str, dict[str, str]] = publishing.NOT_ASKED | using.NOT_ASKED | reading.NOT_ASKED
 """What a kind is not asked for, and why it would make no sense there: not run."""
 
+OF_SERIES = {
+    *("charging", "checking", "folders", "interrupted", "opening", "replaying"),
+    *("reporting", "stating", "verifying", "estimating", "comparing"),
+}
+"""Files whose checks series are asked for: what reads, plans and describes them is of one period.
+"""
+
 SUBJECTS: dict[str, set[str]] = {
+    "series of households": OF_SERIES,
+    "series of flows": OF_SERIES,
     "own kind": {
         *("charging", "checking", "folders", "interrupted", "numbers", "opening", "refusing"),
         *("replaying", "running", "silence", "stating", "verifying", "withdrawn", "inspecting"),
         *("reporting", "explaining", "estimating", "comparing", "display"),
-    }
+    },
 }
 """Files whose checks a kind is asked for, if not for all: how a release is made, kept and checked.
 

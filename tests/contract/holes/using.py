@@ -22,9 +22,11 @@ NO_LIMIT = {"local round": "geodp local publish has no --display-below"}
 OF_COUNTS = (
     "estimate_answers_the_folder_that_was_published",
     "a_series_is_estimated_at_all_its_times",
+    "changes_of_a_series_are_estimated_beside_its_levels",
     "an_interval_holds_its_estimate",
     "estimates_are_named_alike",
     "regions_may_be_polygons",
+    "regions_may_be_boxes",
     "a_region_that_is_named_twice_is_answered_once",
     "what_cannot_be_estimated_is_refused",
     "compare_answers_the_folder_that_was_published",

@@ -166,7 +166,25 @@ def flows_of_stays(given):
 
 PERSONS = f"flows publish trips.csv {ZONES} {ENDS} --person id"
 
+
+def trips_by_year(given):
+    tables = [
+        geodp.flows.read_trips(given.table(file), grid=zones(), **OF_ENDS, person="id", trips=3)
+        for file in ("2015.csv", "2020.csv")
+    ]
+    return geodp.flows.publish_series(tables, times=["2015", "2020"], person="all", **given.terms)
+
+
 FLOWS = [
+    Golden(
+        "flows-series",
+        "flows",
+        f"flows publish-series 2015=2015.csv 2020=2020.csv {ZONES} {ENDS} --person id --trips 3 "
+        "--person-in all",
+        {"2015.csv": TRIPS, "2020.csv": TRIPS.replace("walk", "car")},
+        trips_by_year,
+        "rho, delta",
+    ),
     Golden("flows", "flows", f"{PERSONS} --trips 3", {"trips.csv": TRIPS}, of_persons(trips=3)),
     Golden(
         "flows-labels",

@@ -69,6 +69,18 @@ def homes_by_size(given):
     )
 
 
+def sizes_by_year(given):
+    grid = square(("size", ["1", "2", "3"]))
+    years = [
+        {"by_size": geodp.read_table(given.table(file), grid=grid, value="n", by=["size"], **AT)}
+        for file in ("2015.csv", "2020.csv")
+    ]
+    return geodp.households.publish_series(
+        years, times=["2015", "2020"], person="all", protect="household", max_size=3,
+        contribution=1, **given.terms
+    )  # fmt: skip
+
+
 def homes_in_regions(given):
     grid = in_regions(given, square(("size", ["1", "2", "3"])))
     sizes = geodp.read_table(given.table("census.csv"), grid=grid, value="n", by=["size"], **AT)
@@ -124,6 +136,18 @@ HOUSEHOLDS = [
         {"census.csv": SIZES},
         homes_by_size,
         "delta",
+        ("labels",),
+        dataset={"unit": "household"},
+    ),
+    Golden(
+        "households-series",
+        "households",
+        f"households publish-series 2015=2015.csv 2020=2020.csv {SQUARE} {BY_SIZE} "
+        "--protect household --person-in all",
+        # Equal in both years, whose noise is not.
+        {"2015.csv": SIZES, "2020.csv": SIZES},
+        sizes_by_year,
+        "epsilon",
         ("labels",),
         dataset={"unit": "household"},
     ),

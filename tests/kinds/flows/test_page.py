@@ -230,7 +230,7 @@ def test_a_map_that_lies_nowhere_has_a_page_too(shared):
     page = write_page(made, origin="3_4", simulations=20)
     assert "for each zone" in page
     assert "3_4: " in page
-    with refuses(UsageError, "flows-zone-name"):
+    with refuses(UsageError, "cell-name"):
         write_page(made, origin="3", simulations=20)
 
 

@@ -32,7 +32,7 @@ def test_zones_without_codes_are_named_by_row_and_column(text, rows, columns):
     "text", ["5_0", "0_11", "3_4:2_4", "3_4:4_3", "3", "a_b", "-1_0", "1_1:", ""]
 )
 def test_other_names_are_refused(text):
-    with refuses(UsageError, "flows-zone-name"):
+    with refuses(UsageError, "cell-name"):
         find_region(GRID, text)
 
 

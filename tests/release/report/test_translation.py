@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.kinds.amounts import english as of_amounts
 from geodp.kinds.flows import english as of_flows
 from geodp.kinds.households import page as of_households
-from geodp.release.report.html import english, general
+from geodp.release.report.html import english, general, periods
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import (
     DOMAIN,
@@ -38,6 +38,7 @@ GROUPS = {
     "amounts_files": of_amounts.FILES,
     "households": of_households.PAGE,
     "general": general.PAGE,
+    "periods": periods.PAGE,
 }
 UNUSED_TERM = ("contribution", "the most that one person adds to the sum of all counts")
 """A term that Japanese sentences do not use."""

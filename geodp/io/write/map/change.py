@@ -27,13 +27,13 @@ from geodp.io.write.map.page import (
     draw_shores,
     label_width,
     name_counts,
-    shorten_amount,
     write_foot,
     write_head,
 )
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import NEAR
 from geodp.io.write.view import View
+from geodp.table.display import shorten_amount
 
 BEGINS = (10, 100, 1_000)
 """Lower limits of classes of changes after the first, in counts per square kilometre or cell."""
@@ -93,8 +93,10 @@ def list_colours(theme: Theme) -> tuple[Colour, ...]:
     return theme.outside, theme.paper, *more, *fewer, *pale
 
 
-def compose_change(earlier: View, later: View, look: Look) -> Sheet:
+def compose_change(earlier: View, later: View, look: Look, times: tuple[str, ...] = ()) -> Sheet:
     """Lay out the page of two releases of one grid: the earlier, the later, the change.
+
+    ``times``: of both, if they are periods of a series.
 
     Raises UsageError for other grids, for origins and destinations, and as
     :func:`geodp.io.write.map.page.compose`.
@@ -121,7 +123,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     page = Page(look, 3 * step - GAP + 2 * EDGE)
     write_head(page, later, [panels[1]])
     page.y += 26
-    _write_names(page, both, step, label_space)
+    _write_names(page, both, times or (None, None), step, label_space)
     page.y += 10 + 18 * bool(label_space)
     for number, panel in enumerate(panels):
         draw_panel(page, panel, EDGE + step * number + label_space)
@@ -178,14 +180,21 @@ def _hatch(number: NDArray[np.uint8], hatched: NDArray[np.bool_]) -> NDArray[np.
     return np.where(hatched & (step % HATCH == 0), np.uint8(SAME), number)
 
 
-def _write_names(page: Page, both: tuple[View, View], step: float, label_space: float) -> None:
+def _write_names(
+    page: Page,
+    both: tuple[View, View],
+    times: tuple[str | None, ...],
+    step: float,
+    label_space: float,
+) -> None:
     """Write the name of each map above it, in red if the release is not private, or withdrawn."""
     captions, theme = page.look.captions, page.look.theme
     texts = []
-    for form, one in zip((captions.earlier, captions.later), both, strict=True):
+    forms = captions.earlier, captions.later
+    for form, one, time in zip(forms, both, times, strict=True):
         metadata = one.card.metadata
         day = None if metadata is None else metadata.reference_date
-        text = form.format(name=day or one.card.release_id[:12])
+        text = form.format(name=time or day or one.card.release_id[:12])
         event = one.table.event
         amounts = {"ε": event.epsilon, "ρ": event.rho}
         text += "".join(f", {s} = {shorten_amount(n)}" for s, n in amounts.items() if n is not None)

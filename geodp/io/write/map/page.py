@@ -31,6 +31,7 @@ from geodp.io.write.map.look import (
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS, classify
 from geodp.io.write.view import View
+from geodp.table.display import shorten_amount
 from geodp.table.stated.release import Software
 
 MIN_WIDTH = 640
@@ -451,12 +452,6 @@ def describe_crs(crs: str) -> str:
     """Return the name of a CRS, with its code if it was given by one."""
     name = crs_of(crs).name
     return f"{name} ({crs})" if len(crs) <= LONGEST_CODE else name
-
-
-def shorten_amount(amount: Fraction) -> str:
-    """Format a budget as an exact decimal or, for a long ratio, an approximate one."""
-    decimal = f"{float(amount):.6g}"
-    return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)
 
 
 LINES = 3

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check
 from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import inputs
+from geodp.cli.periods import PeriodsPublishing, part_inputs
 from geodp.cli.publishing import TablesPublishing
-from geodp.cli.request_options import read_request
-from geodp.cli.running import carry_out, time_phase
-from geodp.cli.stated import read_metadata_options
+from geodp.cli.running import carry_out
 from geodp.kinds.amounts.options import PUBLISHED, SERIES
 from geodp.kinds.amounts.running.options import (
     BEYOND,
@@ -27,13 +24,12 @@ from geodp.kinds.amounts.running.options import (
     read_amounts_prior,
     read_axes,
 )
-from geodp.kinds.series.commands.publish_series import part_inputs
 from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
 
 if TYPE_CHECKING:
-    from geodp.io.folder.staged_release import StagedPeriods
-    from geodp.kinds.amounts.publish import AmountsDesign, AmountsInputs
-    from geodp.kinds.amounts.series import AmountsSeries
+    from geodp.io.folder.kinds import Kind
+    from geodp.kinds.amounts.publish import AmountsInputs
+    from geodp.kinds.amounts.series import AmountsSeries, AmountsSeriesOptions
     from geodp.kinds.amounts.streams import AmountTable
     from geodp.release.request import Request
     from geodp.release.series import PeriodsDesign
@@ -81,12 +77,17 @@ class AmountsPublishing(TablesPublishing):
         self.axes = read_axes(options, self.grid)
         self.asked = {"means": not options["no_means"], "share": options["share"]}
 
-    def read_request(self) -> Request:
-        """Read what is asked for; its prior may be a release of amounts, and is read apart."""
+    @property
+    def kind(self) -> Kind:
+        """The kind of release."""
         from geodp.kinds.amounts.kind import AmountsKind
 
-        fixed = {"method": self.options["method"], "kind": AmountsKind(), "prior": None}
-        return read_request(begin_check(self.options), self.grid, **fixed)
+        return AmountsKind()
+
+    def read_request(self, **fields: Any) -> Request:
+        """Make the request; its prior may be a release of amounts, and is read apart."""
+        fixed = {"method": self.options["method"], "prior": None}
+        return super().read_request(**fixed, **fields)
 
     @property
     def inputs(self) -> type[AmountsInputs]:
@@ -99,11 +100,14 @@ class AmountsPublishing(TablesPublishing):
         """Read the records, and prepare their release."""
         from geodp.kinds.amounts.publish import prepare_amounts
 
-        # A public file: what is wrong with it is told before records are read.
-        prior, source = read_amounts_prior(self.options, self.grid)
+        known = self.read_known()
         table = self.read_records(self.options["inputs"])
-        known = {"prior": prior, "prior_source": source}
         return prepare_amounts(table, self.request, **self.asked, **known)
+
+    def read_known(self) -> dict[str, Any]:
+        """Read the prior, a public file: what is wrong with it is told before records are read."""
+        prior, source = read_amounts_prior(self.options, self.grid)
+        return {"prior": prior, "prior_source": source}
 
     def read_records(self, paths: Sequence[Path]) -> AmountTable:
         """Read records of one period, of which each reader counts what lies beyond the clip."""
@@ -116,10 +120,9 @@ class AmountsPublishing(TablesPublishing):
 
         return design_amounts(self.axes, self.request, inputs, **self.asked)
 
-    def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
-        """Write a release of no record, and of one."""
-        design = cast("AmountsDesign", prepared.design)
-        place.try_out(design.preview, [prepared.cells], design.example)
+    def list_trials(self, prepared: Prepared[Any, Any]) -> list[Any]:
+        """List a release of no record, and of one."""
+        return [prepared.design.preview, prepared.design.example]
 
     def fields(self, release: Any) -> dict[str, Any]:
         """Return the amount."""
@@ -150,62 +153,37 @@ def publish_series(**options: Any) -> None:
     carry_out(options, lambda *run: AmountSeriesPublishing(*run).run())
 
 
-class AmountSeriesPublishing(AmountsPublishing):
+class AmountSeriesPublishing(PeriodsPublishing, AmountsPublishing):
     """A run of ``geodp amounts publish-series``, checked before anything is read."""
 
-    def read_request(self) -> Request:
-        """Read what is asked for of all periods."""
+    @property
+    def kind(self) -> Kind:
+        """The kind of series."""
         from geodp.kinds.amounts.kind import AmountsSeriesKind
+
+        return AmountsSeriesKind()
+
+    @property
+    def series(self) -> AmountsSeriesOptions:
+        """What is asked of the series."""
         from geodp.kinds.amounts.series import AmountsSeriesOptions
-        from geodp.release.metadata import require_series_metadata
-        from geodp.release.periods import Periods
 
-        options = self.options
-        self.periods = Periods.of(sorted(options["snapshots"]))
-        metadata = require_series_metadata(read_metadata_options(options, AmountsSeriesKind()))
-        self.series = AmountsSeriesOptions(
-            person=options["person_in"], means=not options["no_means"], share=options["share"]
-        )
-        fixed = {"method": options["method"], "metadata": metadata, "prior": None}
-        return read_request(begin_check(options), self.grid, **fixed)
+        return AmountsSeriesOptions(person=self.options["person_in"], **self.asked)
 
-    def prepare(self) -> Prepared[PeriodsDesign, AmountsSeries]:
-        """Read the records of every period, and prepare their release."""
+    def read_period(self, paths: Sequence[Path]) -> AmountTable:
+        """Read the records of one period."""
+        return self.read_records(paths)
+
+    def prepare_periods(
+        self, tables: Sequence[AmountTable], **known: Any
+    ) -> Prepared[PeriodsDesign, AmountsSeries]:
+        """Prepare the release of the records of all periods."""
         from geodp.kinds.amounts.series import prepare_series
 
-        # A public file: what is wrong with it is told before records are read.
-        prior, source = read_amounts_prior(self.options, self.grid)
-        tables = []
-        for time in self.periods.names:
-            with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
-                tables.append(self.read_records(self.options["snapshots"][time]))
-        known = {"prior": prior, "prior_source": source}
         return prepare_series(tables, self.periods, self.request, self.series, **known)
-
-    def preview(self, prepared: Prepared[Any, Any]) -> Any:
-        """Return the first period without counts, whose names are those of all."""
-        return prepared.design.parts[0].preview
 
     def design(self, inputs: AmountsInputs) -> PeriodsDesign:
         """Design the series from the inputs of an interrupted run."""
         from geodp.kinds.amounts.series import design_series
 
         return design_series(self.axes, self.periods, self.request, self.series, inputs)
-
-    def stage(self) -> AbstractContextManager[StagedPeriods]:
-        """Yield the folder of the series."""
-        from geodp.io.folder.staged_release import StagedPeriods
-
-        return StagedPeriods.stage(**self.place)
-
-    def try_out(
-        self, place: StagedPeriods, prepared: Prepared[PeriodsDesign, AmountsSeries]
-    ) -> None:
-        """Write a period of no record, and of one."""
-        first = prepared.design.parts[0]
-        place.try_out(first.preview, prepared.cells, first.example)
-
-    def fields(self, release: AmountsSeries) -> dict[str, Any]:
-        """Return the periods, and the budget of each."""
-        each = release.index.guarantee.each_spends
-        return {"periods": list(release.periods.names), "each": each}

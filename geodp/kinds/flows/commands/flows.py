@@ -10,6 +10,7 @@ RUNNING = "geodp.kinds.flows.running"
 
 COMMANDS = {
     "publish": f"{RUNNING}.publish:publish",
+    "publish-series": f"{RUNNING}.publish:publish_series",
     "choose-trips": f"{RUNNING}.trips:choose_trips",
     "evaluate": f"{RUNNING}.evaluate:evaluate",
     "plan": f"{RUNNING}.trips:plan",
@@ -24,6 +25,7 @@ def flows() -> None:
     \b
     geodp flows publish trips.csv --grid jis:basic --bounds tokyo --from o --to d
         --person id --trips 10 --epsilon 1 --output out
+    geodp flows publish-series 2019=trips-2019.csv 2020=trips-2020.csv ... --person-in all
     geodp flows plan --grid jis:basic --bounds tokyo --trips 10 --epsilon 1
     geodp flows choose-trips trips.csv ... --person id --largest 100 --epsilon 0.01 --output trips
     geodp estimate out --from 533945 --to 533946

@@ -18,6 +18,7 @@ from geodp.cli.using import (
     estimate_quantities,
     limit_of,
     name_place,
+    names_areas,
 )
 from geodp.errors import UsageError
 from geodp.grid.region import find_named
@@ -40,7 +41,7 @@ Groups = list[tuple[str, str, list[tuple[Any, Any]]]]
 
 def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     """Estimate trips between areas, or across lines; of areas alone, trips from and to them."""
-    if options["area"]:
+    if names_areas(options):
         _require_whole(options)
         return estimate_quantities({time: one.ends for time, one in parts.items()}, options)
     labels, simulations = read_labels(options["labels_of"], "--label"), options["simulations"]
@@ -66,7 +67,7 @@ def compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> ShownRows:
     if len(releases) == 2:
         releases[0].ends.require_other(releases[1].ends, same_grid=True)
         releases[0].require_comparable(releases[1])
-    if options["area"]:
+    if names_areas(options):
         _require_whole(options)
         return compare_quantities([one.ends for one in releases], options)
     limits = [limit_of(one.ends) for one in (releases[0], releases[-1])]
@@ -83,7 +84,7 @@ def diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     for old, new in pairs.values():
         old.ends.require_other(new.ends, same_grid=True)
         old.require_comparable(new)
-    if options["area"] or not asks_regions(options):
+    if names_areas(options) or not asks_regions(options):
         _require_whole(options)
         ends = {time: (old.ends, new.ends) for time, (old, new) in pairs.items()}
         return diff_quantities(ends, options)

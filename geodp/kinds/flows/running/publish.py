@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check
 from geodp.cli.help import with_options
 from geodp.cli.options import inputs
+from geodp.cli.periods import PeriodsPublishing, part_inputs
 from geodp.cli.publishing import TablesPublishing
-from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
-from geodp.kinds.flows.options import PUBLISHED
+from geodp.kinds.flows.options import PUBLISHED, SERIES
 from geodp.kinds.flows.running.inputs import (
     make_trips_reader,
     read_levels,
@@ -24,10 +25,15 @@ from geodp.kinds.flows.running.options import TripsCommand
 from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
 
 if TYPE_CHECKING:
-    from geodp.io.folder.staged_release import StagedTables
+    from geodp.grid.axes import Attribute
+    from geodp.io.folder.kinds import Kind
     from geodp.kinds.flows.flows import Flows
-    from geodp.kinds.flows.publish import FlowsDesign, FlowsInputs
-    from geodp.release.transaction import Prepared
+    from geodp.kinds.flows.publish import FlowsInputs
+    from geodp.kinds.flows.series import FlowsSeries, FlowsSeriesOptions
+    from geodp.kinds.flows.zones import Zones
+    from geodp.release.series import PeriodsDesign
+    from geodp.release.transaction import Prepared, StoredDesign
+    from geodp.table.counts import CountTable
 
 PAIRS = 1 << 20
 """Pairs that space is required for before the charge, if there are as many: how many are released
@@ -77,13 +83,17 @@ class FlowsPublishing(TablesPublishing):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
-        from geodp.kinds.flows.kind import FlowsKind
-
         (self.grid, labels), self.levels = split_grid(options), read_levels(options["level"])
         # The prior of a request is one of counts, and is read from another kind of file.
-        fixed = {"method": options["method"], "kind": FlowsKind(), "prior": None}
-        self.request = read_request(begin_check(options), self.grid, **fixed)
+        self.request = self.read_request(method=options["method"], prior=None)
         self.reader = make_trips_reader(options, self.grid, self.request, labels)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of release."""
+        from geodp.kinds.flows.kind import FlowsKind
+
+        return FlowsKind()
 
     @property
     def inputs(self) -> type[FlowsInputs]:
@@ -92,41 +102,118 @@ class FlowsPublishing(TablesPublishing):
 
         return FlowsInputs
 
-    def prepare(self) -> Prepared[FlowsDesign, Flows]:
+    def prepare(self) -> Prepared[Any, Any]:
         """Read the trips, and prepare their release."""
         from geodp.kinds.flows.publish import prepare_flows
 
-        # A public file: what is wrong with it is told before trips are read.
-        options, prior = self.options, read_prior(self.options, self.grid)
-        table = self.reader.read([*options["inputs"]])
-        share = options["label_share"]
-        return prepare_flows(table, self.request, self.levels, share, prior)
+        known, share = self.read_known(), self.options["label_share"]
+        table = self.reader.read([*self.options["inputs"]])
+        return prepare_flows(table, self.request, self.levels, share, **known)
 
-    def design(self, inputs: FlowsInputs) -> FlowsDesign:
-        """Design the release from the inputs of an interrupted run."""
-        from geodp.kinds.flows.publish import design_flows
+    def read_known(self) -> dict[str, Any]:
+        """Read the prior, a public file: what is wrong with it is told before trips are read."""
+        return {"prior": read_prior(self.options, self.grid)}
+
+    def find_domain(self) -> tuple[Zones, tuple[Attribute, ...]]:
+        """Find the zones and the attributes of trips, without reading inputs."""
         from geodp.kinds.flows.zones import Zones, require_zones
 
         require_zones(self.reader.grid)
-        zones, attributes = Zones.of(self.reader.grid), self.reader.labelled.attributes
-        share = self.options["label_share"]
-        return design_flows(zones, attributes, self.request, inputs, self.levels, share)
+        return Zones.of(self.reader.grid), self.reader.labelled.attributes
 
-    def try_out(self, place: StagedTables, prepared: Prepared[FlowsDesign, Flows]) -> None:
-        """Write empty tables and noisy pairs."""
+    def design(self, inputs: FlowsInputs) -> StoredDesign:
+        """Design the release from the inputs of an interrupted run."""
+        from geodp.kinds.flows.publish import design_flows
+
+        share = self.options["label_share"]
+        return design_flows(*self.find_domain(), self.request, inputs, self.levels, share)
+
+    def list_trials(self, prepared: Prepared[Any, Any]) -> list[Any]:
+        """List a release of empty tables and noisy pairs."""
         plan, preview = prepared.design.plan, prepared.design.preview
         noisy, labels = tuple(plan.empty_pairs), tuple(plan.empty_labels)
-        place.try_out(replace(preview, noisy=noisy, labels=labels), [PAIRS])
+        return [replace(preview, noisy=noisy, labels=labels)]
 
-    def fields(self, release: Flows) -> dict[str, Any]:
+    def list_cells(self, prepared: Prepared[Any, Any]) -> list[int]:
+        """List a number of pairs that does not follow from the trips."""
+        return [PAIRS]
+
+    def fields(self, release: Any) -> dict[str, Any]:
         """Return whom the guarantee protects, and which file has no noise."""
         promise = release.index.guarantee
         without_noise = {"without_noise": ["prior.parquet"]} if _has_prior_file(release) else {}
         return {"unit": promise.unit, "trips": promise.contribution, **without_noise}
 
-    def sentences(self, release: Flows) -> list[str]:
+    def sentences(self, release: Any) -> list[str]:
         """Say which file has no noise."""
         return [PRIOR_WRITTEN] if _has_prior_file(release) else []
+
+
+@click.command("publish-series", cls=TripsCommand, no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
+@with_options(GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
+def publish_series(**options: Any) -> None:
+    """Release the trips of several periods, each given as TIME=FILE, under one budget.
+
+    \b
+    geodp flows publish-series 2019=trips-2019.csv 2020=trips-2020.csv --grid jis:basic
+        --bounds tokyo --from o --to d --person id --trips 10 --epsilon 1
+        --person-in all --output out
+
+    Files of all periods are of one form, as geodp flows publish reads it, and the zones are the
+    same. They share one budget, which is charged once. Times are years, months, days or hours:
+    2024, 2024-05, 2024-05-31, 2024-05-31T23, each given once; FILE may be a folder or a pattern.
+    Writes OUTPUT/public, with a release in a folder for every period, and OUTPUT/restricted.
+    Nothing that depends on the data is printed.
+    """
+    carry_out(options, lambda *run: FlowsSeriesPublishing(*run).run())
+
+
+class FlowsSeriesPublishing(PeriodsPublishing, FlowsPublishing):
+    """A run of ``geodp flows publish-series``, checked before anything is read."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of series."""
+        from geodp.kinds.flows.kind import FlowsSeriesKind
+
+        return FlowsSeriesKind()
+
+    @property
+    def series(self) -> FlowsSeriesOptions:
+        """What is asked of the series."""
+        from geodp.kinds.flows.series import FlowsSeriesOptions
+
+        person, share = self.options["person_in"], self.options["label_share"]
+        return FlowsSeriesOptions(person=person, levels=self.levels, label_share=share)
+
+    def read_period(self, paths: Sequence[Path]) -> CountTable:
+        """Read the trips of one period."""
+        table: CountTable = self.reader.read([*paths])
+        return table
+
+    def prepare_periods(
+        self, tables: Sequence[CountTable], **known: Any
+    ) -> Prepared[PeriodsDesign, FlowsSeries]:
+        """Prepare the release of the trips of all periods."""
+        from geodp.kinds.flows.series import prepare_series
+
+        return prepare_series(tables, self.periods, self.request, self.series, **known)
+
+    def design(self, inputs: FlowsInputs) -> StoredDesign:
+        """Design the series from the inputs of an interrupted run."""
+        from geodp.kinds.flows.series import design_series
+
+        domain = self.find_domain()
+        return design_series(*domain, self.periods, self.request, self.series, inputs)
+
+    def list_cells(self, prepared: Prepared[Any, Any]) -> list[int]:
+        """List a number of pairs for every period."""
+        return [PAIRS] * len(self.periods.names)
+
+    def sentences(self, release: Any) -> list[str]:
+        """Say which file of every period has no noise."""
+        return super().sentences(release.releases[0])
 
 
 def _has_prior_file(release: Flows) -> bool:

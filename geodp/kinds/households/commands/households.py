@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check
 from geodp.cli.commands.sql import locate_records
 from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete, set_options
 from geodp.cli.options import GridCommand, inputs
+from geodp.cli.periods import PeriodsPublishing, part_inputs
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
-from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
-from geodp.kinds.households.options import PLANNED, PUBLISHED, QUERY
+from geodp.kinds.households.options import PLANNED, PUBLISHED, QUERY, SERIES
 from geodp.options.shared import (
     CHECK,
     DOMAIN,
@@ -32,13 +31,13 @@ from geodp.options.shared import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from geodp.grid.grid import Grid
-    from geodp.kinds.households.households import Households
-    from geodp.kinds.households.publish import AnyHouseholds
+    from geodp.io.folder.kinds import Kind
     from geodp.release.request import Request
-    from geodp.release.transaction import Inputs, Prepared
+    from geodp.release.transaction import Inputs, Prepared, StoredDesign
     from geodp.table.counts import CountTable
 
 ELSEWHERE = (
@@ -60,6 +59,7 @@ def households() -> None:
     \b
     geodp households publish FILE --value PERSONS --households HOUSEHOLDS
         --protect person --epsilon 1 --contribution 1 --output out
+    geodp households publish-series 2015=FILE 2020=FILE ... --person-in all --output years
     geodp households plan --grid jis:half ... --protect person --epsilon 1 --people 2e7
     geodp estimate out --area 5339
     """
@@ -89,6 +89,31 @@ def publish(**options: Any) -> None:
     a folder for each table, and OUTPUT/restricted. Nothing that depends on the data is printed.
     """
     carry_out(options, lambda *run: HouseholdsPublishing(*run).run())
+
+
+@households.command(
+    "publish-series",
+    cls=ReadingCommand,
+    rare=("mask", "points", "x", "y", "person", "delta"),
+    no_args_is_help=True,
+)
+@click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
+@with_options(LAYOUT, DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
+def publish_series(**options: Any) -> None:
+    """Release persons and households of several periods, each given as TIME=FILE, together.
+
+    \b
+    geodp households publish-series 2015=persons-2015.csv 2020=persons-2020.csv --household ID
+        --grid jis:half --bounds 139 35 140 36 --protect household --epsilon 1
+        --contribution 1 --person-in all --output out
+
+    Files of all periods are of one form, as geodp households publish reads it. They share one
+    budget, which is charged once. Times are years, months, days or hours: 2024, 2024-05,
+    2024-05-31, 2024-05-31T23, each given once; FILE may be a folder or a pattern. Writes
+    OUTPUT/public, with a release in a folder for every period, and OUTPUT/restricted. Nothing that
+    depends on the data is printed.
+    """
+    carry_out(options, lambda *run: HouseholdsSeriesPublishing(*run).run())
 
 
 FIELDS = ("epsilon", "rho", "delta", "neighbours", "people")
@@ -155,8 +180,6 @@ class HouseholdsPublishing(TablesPublishing):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
-        from geodp.kinds.households.kind import HouseholdsKind
-
         context = click.get_current_context()
         if _are_records(options):
             set_options(context, options, {"points": True})
@@ -165,24 +188,32 @@ class HouseholdsPublishing(TablesPublishing):
         options["unit"] = options["protect"]
         self.grid = grid_of(options)
         _require_columns(options, self.grid)
-        fixed = {"method": options["method"], "kind": HouseholdsKind()}
-        self.request = read_request(begin_check(options), self.grid, **fixed)
+        self.request = self.read_request(method=options["method"])
         self.files = (*options["households_file"], *options["others_file"])
 
-    def prepare(self) -> Prepared[AnyHouseholds, Households]:
+    @property
+    def kind(self) -> Kind:
+        """The kind of release."""
+        from geodp.kinds.households.kind import HouseholdsKind
+
+        return HouseholdsKind()
+
+    def prepare(self) -> Prepared[Any, Any]:
         """Read all tables, and prepare their release."""
         from geodp.kinds.households.publish import prepare_households
 
-        options, request = self.options, self.request
-        tables = _read(options, self.grid, request)
-        others = _read_others(options, self.grid, request)
-        size, sizes = options["max_size"], options["size_attribute"]
-        return prepare_households(*tables, others, size, request, size_attribute=sizes)
+        asked, tables = self.options, self.read_tables(self.options["inputs"])
+        size, sizes = asked["max_size"], asked["size_attribute"]
+        return prepare_households(tables, size, self.request, size_attribute=sizes)
 
-    def design(self, inputs: Inputs) -> AnyHouseholds:
-        """Design the release from the inputs of an interrupted run."""
+    def read_tables(self, paths: Sequence[Path]) -> dict[str, CountTable | None]:
+        """Read the tables of one time by their names."""
+        options, grid, request = {**self.options, "inputs": paths}, self.grid, self.request
+        return {**_read(options, grid, request), "others": _read_others(options, grid, request)}
+
+    def find_domain(self) -> tuple[Grid, int]:
+        """Find the grid of the design, and the largest size, without reading inputs."""
         from geodp.kinds.households.inputs import SizedGrid, add_sizes
-        from geodp.kinds.households.publish import design_households
 
         size, grid = self.options["max_size"], self.grid
         if _are_records(self.options):
@@ -191,15 +222,55 @@ class HouseholdsPublishing(TablesPublishing):
             sized = SizedGrid.choose(grid, self.options["size_attribute"]).fold(size)
             size = sized.max_size
             grid = sized.grid if self.request.terms.unit == "household" else sized.joint.map
-        return design_households(grid, size, self.request, inputs)
+        return grid, size
 
-    def fields(self, release: Households) -> dict[str, Any]:
+    def design(self, inputs: Inputs) -> StoredDesign:
+        """Design the release from the inputs of an interrupted run."""
+        from geodp.kinds.households.publish import design_households
+
+        return design_households(*self.find_domain(), self.request, inputs)
+
+    def fields(self, release: Any) -> dict[str, Any]:
         """Return whom the guarantee protects, and the largest size."""
         return {"protects": release.index.protects, "max_size": release.max_size}
 
-    def sentences(self, release: Households) -> list[str]:
+    def sentences(self, release: Any) -> list[str]:
         """Say what the guarantee means for the other unit."""
         return [release.index.guarantee.other_unit]
+
+
+class HouseholdsSeriesPublishing(PeriodsPublishing, HouseholdsPublishing):
+    """A run of ``geodp households publish-series``, checked before anything is read."""
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        # Each period has one set of files: the columns of both are in it.
+        super().__init__({**options, "households_file": (), "others_file": ()}, seconds)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of series."""
+        from geodp.kinds.households.kind import HouseholdsSeriesKind
+
+        return HouseholdsSeriesKind()
+
+    def read_period(self, paths: Sequence[Path]) -> dict[str, CountTable | None]:
+        """Read the tables of one period by their names."""
+        return self.read_tables(paths)
+
+    def prepare_periods(self, tables: Sequence[Any], **known: Any) -> Prepared[Any, Any]:
+        """Prepare the release of the tables of all periods."""
+        from geodp.kinds.households.series import prepare_series
+
+        asked, size = self.options, self.options["max_size"]
+        more = {"person": asked["person_in"], "size_attribute": asked["size_attribute"]}
+        return prepare_series(tables, self.periods, size, self.request, **more, **known)
+
+    def design(self, inputs: Inputs) -> StoredDesign:
+        """Design the series from the inputs of an interrupted run."""
+        from geodp.kinds.households.series import design_series
+
+        (grid, size), person = self.find_domain(), self.options["person_in"]
+        return design_series(grid, self.periods, size, self.request, inputs, person=person)
 
 
 def _are_records(options: Mapping[str, Any]) -> bool:
@@ -247,16 +318,15 @@ def _require_columns(options: dict[str, Any], grid: Grid) -> None:
         )
 
 
-def _read(
-    options: dict[str, Any], grid: Grid, request: Request
-) -> tuple[CountTable | None, CountTable | None, CountTable | None]:
-    """Read persons and households, or households by size."""
+def _read(options: dict[str, Any], grid: Grid, request: Request) -> dict[str, CountTable]:
+    """Read persons and households, or households by size, by their names."""
     if _are_records(options):
-        return None, None, _read_records(options, grid, request)
+        return {"by_size": _read_records(options, grid, request)}
     counts = read(options, grid, request.key)
     if grid.attributes:
-        return None, None, counts
-    return counts, _read_column(options, grid, request, "of_households", "households_file"), None
+        return {"by_size": counts}
+    households = _read_column(options, grid, request, "of_households", "households_file")
+    return {"persons": counts, "households": households}
 
 
 def _read_column(

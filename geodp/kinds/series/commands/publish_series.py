@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,13 +10,14 @@ import click
 from geodp.cli.check import begin_check
 from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.layout import INPUTS, complete
+from geodp.cli.layout import complete
+from geodp.cli.periods import part_inputs
 from geodp.cli.publishing import Publishing, Written
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
-from geodp.errors import UsageError, printable
+from geodp.errors import UsageError
 from geodp.options.option import Option, joined
 from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERSON_IN, REQUEST, RUN
 
@@ -64,41 +62,6 @@ SERIES = joined(
     ),
 )
 """Options of a series of tables alone."""
-
-
-def part_inputs(
-    context: click.Context, _parameter: click.Parameter, texts: Sequence[str]
-) -> tuple[Path, ...]:
-    """Return the files of ``TIME=FILE``, and store those of each time in the context.
-
-    UsageError for a repeated time: its files may be the two hours of one name at the end of summer
-    time, or two editions of one month, and would be added up.
-    """
-    from geodp.io.read.rows.forms.locations import refuse_url
-    from geodp.io.read.rows.input_files import list_paths
-
-    parted: dict[str, tuple[Path, ...]] = {}
-    for text in texts:
-        time, equals, path = text.partition("=")
-        if not equals or not path:
-            raise UsageError(
-                "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv.",
-                code="snapshot-form",
-            )
-        refuse_url(path)
-        if time in parted:
-            raise UsageError(
-                f"The time {printable(time[:40])} occurs twice; each may occur once only. If "
-                "several files make up one snapshot, give their folder or a pattern: "
-                "2024-05='may/*.csv'.",
-                code="snapshot-twice-given",
-            )
-        files = [path] if os.path.isfile(path) else list_paths(path)
-        parted[time] = tuple(map(Path, files))
-    # Readers and layouts expect a flat list of files; the times are needed again when snapshots
-    # are read.
-    context.params["snapshots"], context.meta[INPUTS] = parted, texts
-    return tuple(path for paths in parted.values() for path in paths)
 
 
 @click.command("publish-series", cls=ReadingCommand, rare=("mask",), no_args_is_help=True)

@@ -20,13 +20,13 @@ from geodp.io.write.map.page import (
     Page,
     draw_legend,
     draw_panel,
-    shorten_amount,
     write_foot,
 )
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.view import View
 from geodp.kinds.series.kind import SeriesCard
 from geodp.release.periods import Periods
+from geodp.table.display import shorten_amount
 
 ENDING = "png"
 MEDIA_TYPE = "image/png"

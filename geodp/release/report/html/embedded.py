@@ -119,7 +119,7 @@ def _write(
     title = title_of(view, who, page, {})
     ends = ("",) if len(panels) == 1 else (page["embed_origins"], page["embed_destinations"])
     maps = [
-        _draw(panel, page["embed_map"].format(title=title, end=end))
+        frame_blocks(panel, page["embed_map"].format(title=title, end=end), draw_blocks(panel))
         for panel, end in zip(panels, ends, strict=True)
     ]
     flag = [] if card.private else [element("p", page["not_private"], class_="alarm")]
@@ -133,7 +133,7 @@ def _write(
         *flag,
         *sentences[:1],
         element("div", *maps, class_="maps"),
-        _legend(panels, who, page),
+        draw_legend(panels, who, page),
         element("p", _believe(panels[0], unit, page)),
         *(places if sentences[1:] else ()),
         element("p", page["embed_source"], class_="small"),
@@ -142,8 +142,20 @@ def _write(
     return write_document(title, card, read_asset("embed.css"), [body], language, notice=notice)
 
 
-def _draw(panel: Panel, label: str) -> Html:
-    """Draw a map as SVG: the blocks as an embedded picture, and the coastline over them."""
+def frame_blocks(panel: Panel, label: str, *blocks: Html) -> Html:
+    """Draw a map as SVG, in units of cells: pictures of its blocks, and the coastline over them."""
+    place = panel.frame.place
+    width, height = (float(each) for each in cell_size(place))
+    aspect = f"{width / height:.6g}"
+    coast = [] if panel.frame.kilometres is None else [_trace(place)]
+    return element(
+        "svg", element("g", *blocks, *coast, transform=f"scale({aspect} 1)"),
+        viewBox=f"0 0 {place.cols * float(aspect):.6g} {place.rows}", role="img", aria_label=label,
+    )  # fmt: skip
+
+
+def draw_blocks(panel: Panel, *, hidden: bool = False) -> Html:
+    """Draw the blocks of a map as an embedded picture, for :func:`frame_blocks`."""
     place, block = panel.frame.place, panel.frame.block
     (rows, cols), number = panel.frame.blocks, number_colours(panel, fade=True)
     # SVG counts rows downwards; where rows run northwards, the picture is flipped.
@@ -151,17 +163,11 @@ def _draw(panel: Panel, label: str) -> Html:
     colours = LIGHT.colours if panel.few is None else (*LIGHT.colours, LIGHT.few)
     raster = CellRaster(0, 0, cols, rows, number, colours, (rows, cols))
     data = base64.b64encode(draw_cells(raster)).decode("ascii")
-    width, height = (float(each) for each in cell_size(place))
-    aspect = f"{width / height:.6g}"
-    picture = element(
+    return element(
         "image", href=f"data:image/png;base64,{data}", x="0",
         y=str(place.rows - rows * block if place.northwards else 0),
         width=str(cols * block), height=str(rows * block), preserveAspectRatio="none",
-    )  # fmt: skip
-    coast = [] if panel.frame.kilometres is None else [_trace(place)]
-    return element(
-        "svg", element("g", picture, *coast, transform=f"scale({aspect} 1)"),
-        viewBox=f"0 0 {place.cols * float(aspect):.6g} {place.rows}", role="img", aria_label=label,
+        hidden=hidden,
     )  # fmt: skip
 
 
@@ -181,8 +187,8 @@ def _trace(place: Lattice) -> Html:
     return element("path", d="".join(path), transform=scale, vector_effect="non-scaling-stroke")
 
 
-def _legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
-    """Draw the legend."""
+def draw_legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
+    """Draw the legend of maps, of which the first has the limits of all."""
     panel = panels[0]
     on_earth = panel.frame.kilometres is not None
     heading = page["legend_per_km2" if on_earth else "legend_per_cell"].format(what=who)

@@ -1,4 +1,4 @@
-"""The page of a release whose kind has none of its own: numbers of places and times, and maps.
+"""The page of a release whose kind has none of its own: numbers of places, and maps.
 
 Pages of kinds are made of the same parts.
 """
@@ -53,7 +53,16 @@ PAGE: Mapping[str, str] = {
     "below": "fewer than {limit}",
     "heading_maps": "Maps",
     "map": "Map of {name} for each square kilometre.",
-    "map_time": "Map of {name} for each square kilometre, {time}.",
+    "quantity_count": "count",
+    "quantity_sum": "sum",
+    "quantity_mean": "mean",
+    "quantity_median": "median",
+    "quantity_persons": "persons",
+    "quantity_households": "households",
+    "quantity_others": "persons outside households",
+    "quantity_mean_size": "persons for each household",
+    "quantity_origins": "origins",
+    "quantity_destinations": "destinations",
 }
 """Texts by name; the context of each in the catalogue is ``general.`` and its name."""
 
@@ -79,7 +88,7 @@ def write_general(
 
     Parameters
     ----------
-    release : release of several tables, series or selection
+    release : release of several tables, or selection
         A written one.
     explained : Explanation
         In the language; see :mod:`geodp.tools.explain`.
@@ -88,7 +97,7 @@ def write_general(
     language : {"en", "ja"}
     places : mapping of str to polygon or list of codes, optional
         A public list of places; see :func:`geodp.release.report.html.places.list_places`. Default:
-        all of the map, and if there is one period, the regions or areas of its grid.
+        all of the map, and the regions or areas of its grid.
     notice : Notice, optional
         The notice of a withdrawal that lies beside the release.
 
@@ -98,21 +107,21 @@ def write_general(
         The language is not available.
     """
     index, page = release.card(), read_page(language) | {"title": explained.title}
-    periods = getattr(release, "named", {"": release})
-    # The last period is drawn, and a selection has no table.
-    last = getattr([*periods.values()][-1], "tables", {})
-    card = next((one.card() for one in last.values()), index)
+    # A selection has no table.
+    tables = getattr(release, "tables", {})
+    card = next((one.card() for one in tables.values()), index)
     sections = []
-    if last:
-        head, rows = _list_rows(periods, places, page, {**texts_of(language).script, **page})
+    if tables:
+        regions = find_regions(release, places, page, {**texts_of(language).script, **page})
+        head, rows = list_rows({"": release}, regions, page)
         content = table(page["heading_figures"], head, rows[:MAX_ROWS], repeats=True)
         more = [element("p", page["figures_more"].format(n=f"{MAX_ROWS:,}"))]
         sections += [("figures", join([*(more if len(rows) > MAX_ROWS else []), content]))]
-        sections += _draw_maps(last, [*periods][-1], page, language)
+        sections += _draw_maps(tables, page, language)
     sections.append(("guarantee", guarantee_section(explained.sections)))
     if getattr(index, "files", ()):
         sections.append(("files", files_section(page, index)))
-    intro = [element("p", page["intro"].format(unit=unit), class_="intro")] if last else []
+    intro = [element("p", page["intro"].format(unit=unit), class_="intro")] if tables else []
     header = write_head(title_or(card, page), index, page, *intro)
     return write_static(card, header, sections, page, language, notice=notice)
 
@@ -175,7 +184,7 @@ def embed_maps(views: Mapping[str, View], page: Page, language: Language) -> lis
     ]
 
 
-def _list_figures(release: Any, regions: Sequence[Region]) -> list[Figures]:
+def list_figures(release: Any, regions: Sequence[Region]) -> list[Figures]:
     """Return the quantities of regions: those of the kind, or the counts of every map."""
     if hasattr(release, "list_figures"):
         return list(release.list_figures(regions))
@@ -184,39 +193,68 @@ def _list_figures(release: Any, regions: Sequence[Region]) -> list[Figures]:
     return [dict(zip(maps, each, strict=True)) for each in zip(*found, strict=True)]
 
 
-def _list_rows(
-    periods: Mapping[str, Any],
+def find_regions(
+    release: Any,
     places: Mapping[str, Any] | None,
     page: Page,
     texts: Mapping[str, str],
-) -> tuple[list[str], list[tuple[str, ...]]]:
-    """List the heads and rows of the table of numbers, of every place in every period."""
-    tables = [*periods.values()][-1].tables.values()
-    first = next((one for one in tables if not one.grid.maps.missing), None)
+    *,
+    whole: bool = False,
+) -> dict[str, Region]:
+    """Find the places of a page by their names: the whole map first, then those of its list.
+
+    Parameters
+    ----------
+    release : release of tables
+    places : mapping, optional
+        A public list; default: the regions or areas of the grid.
+    page : Page
+    texts : mapping
+        Of the page's script.
+    whole : bool
+        Whether the whole map is all that is listed without a public list.
+    """
+    first = next((one for one in release.tables.values() if not one.grid.maps.missing), None)
     regions: dict[str, Region] = {}
-    if first is not None and first.grid.places:
-        grid, named = first.grid, {**texts, **name_domain(first.view(), page)}
-        if grid.size <= MAX_CELLS:
-            whole = np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
-            regions[named["place_whole"]] = Region(grid, whole)
-        listed: Sequence[NamedRegion] = []
-        if places is not None or len(periods) == 1:
-            listed = list_regions(grid, places)
-        regions |= {name_place(one, named): one.region for one in listed}
-    limit = None if first is None else first.card().display_below
+    if first is None or not first.grid.places:
+        return regions
+    grid, named = first.grid, {**texts, **name_domain(first.view(), page)}
+    if grid.size <= MAX_CELLS:
+        every = np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
+        regions[named["place_whole"]] = Region(grid, every)
+    listed: Sequence[NamedRegion] = []
+    if places is not None or not whole:
+        listed = list_regions(grid, places)
+    return regions | {name_place(one, named): one.region for one in listed}
+
+
+def list_rows(
+    periods: Mapping[str, Any], regions: Mapping[str, Region], page: Page
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """List the heads and rows of the table of numbers, of every place in every period.
+
+    ``periods``: releases by time; or one release, without a time.
+    """
     names: list[str] = []
     rows: dict[tuple[str, str], tuple[str, ...]] = {}
     for time, one in periods.items():
-        for place, figures in zip(regions, _list_figures(one, [*regions.values()]), strict=True):
+        limit = next(iter(one.tables.values())).card().display_below
+        for place, figures in zip(regions, list_figures(one, [*regions.values()]), strict=True):
             names = [*figures]
             rows[place, time] = tuple(write_figures(figures, page, limit))
     timed = len(periods) > 1
-    head = [page["column_place"], *([page["column_time"]] if timed else []), *names]
+    placed = len(regions) > 1 or not timed
+    head = [page["column_place"]] * placed + [page["column_time"]] * timed
     # The periods of a place stand below each other.
     order = sorted(rows, key=lambda at: [*regions].index(at[0]))
-    return [one.replace("_", " ") for one in head], [
-        (place, *([time] if timed else []), *rows[place, time]) for place, time in order
+    return [*head, *(name_quantity(one, page) for one in names)], [
+        (*[place] * placed, *[time] * timed, *rows[place, time]) for place, time in order
     ]
+
+
+def name_quantity(name: str, page: Page) -> str:
+    """Name a quantity in the language of a page; one of a kind of one's own as it is called."""
+    return page.get(f"quantity_{name}", name.replace("_", " "))
 
 
 def write_figures(
@@ -249,13 +287,13 @@ def write_figures(
 
 
 def _draw_maps(
-    tables: Mapping[str, Release], time: str, page: Page, language: Language
+    tables: Mapping[str, Release], page: Page, language: Language
 ) -> Iterator[tuple[str, Html]]:
     """Yield the section with a map of every table; none where nothing can be drawn."""
     maps = []
     for name, one in tables.items():
         if why_no_picture(one.grid) is None:
-            text = page["map_time" if time else "map"].format(name=printable(name), time=time)
+            text = page["map"].format(name=printable(name))
             maps += [
                 element("p", text),
                 embed_picture(draw_translated(one.view(name), language), text),

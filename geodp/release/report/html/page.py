@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -134,9 +134,14 @@ def write_page(
         "words": script_texts,
         "look": pack_colours(),
     }
+    body.append(write_data(data))
+    return write_document(title, card, style, body, language, join_scripts(SCRIPTS), notice)
+
+
+def write_data(data: Any) -> Html:
+    """Write plain values for the script of a page."""
     # A data block is not executed, so that the policy needs no digest for it.
-    body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
-    return write_document(title, card, style, body, language, _join_scripts(), notice)
+    return Html(f'<script type="application/json" id="data">{_json(data)}</script>')
 
 
 def name_domain(view: View, page: Page) -> dict[str, str]:
@@ -262,19 +267,18 @@ def read_asset(name: str) -> str:
     return files("geodp.release.report.html").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _join_scripts() -> str:
-    """Join the page's scripts in a function, so that they define no global names."""
-    scripts = "\n".join(read_asset(f"{name}.js") for name in SCRIPTS)
+def join_scripts(names: Iterable[str]) -> str:
+    """Join scripts in a function, so that they define no global names."""
+    scripts = "\n".join(read_asset(f"{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{scripts}}})();\n'
 
 
 def _policy(style: str, script: str | None) -> str:
     """Write a content security policy that allows the page's script and styles, nothing else."""
-    # The document without a script has its map as an embedded picture.
     # Digests instead of 'unsafe-inline': a changed script or style is not run.
-    runs = "img-src data:" if script is None else f"script-src '{_digest(script)}'"
+    runs = "" if script is None else f"script-src '{_digest(script)}'; "
     return (
-        f"default-src 'none'; {runs}; style-src '{_digest(style)}'; "
+        f"default-src 'none'; {runs}img-src data:; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -344,8 +348,10 @@ def write_static(
     language: Language,
     style: str = "",
     notice: Notice | None = None,
+    script: str | None = None,
+    data: Any = None,
 ) -> str:
-    """Write a page without scripts.
+    """Write a page of embedded pictures, without scripts or with one of its own.
 
     Parameters
     ----------
@@ -361,6 +367,9 @@ def write_static(
         Styles besides those of every page.
     notice : Notice, optional
         The notice of a withdrawal that lies beside the release.
+    script : str, optional
+    data : object, optional
+        Plain values, for the script.
     """
     # The publisher's metadata, such as which release this one replaces, are those of every table.
     if card.metadata is not None:
@@ -373,5 +382,6 @@ def write_static(
         element("main", *(write_section(*one) for one in headed)),
         element("footer", element("p", write_release(card, page)), class_="small"),
     ]
+    body += [] if script is None else [write_data(data)]
     joined = "".join(read_asset(f"{name}.css") for name in STYLES) + STYLE + style
-    return write_document(title_or(card, page), card, joined, body, language, notice=notice)
+    return write_document(title_or(card, page), card, joined, body, language, script, notice)

@@ -211,7 +211,7 @@ class NamedRegion:
     @property
     def box(self) -> Box:
         """Rows and columns of the map that hold it."""
-        return _box_of(self.region)
+        return box_of(self.region)
 
     def with_estimate(self, estimate: Estimate, **more: Any) -> Place:
         """Return the place with the estimate of its region; ``more``: other fields of it."""
@@ -261,7 +261,7 @@ def list_largest(view: View) -> list[Place]:
     off_map = grid.outlines is not None
     middles = [None] * best.size if off_map else _middles(place, squares, 1, False)
     return [
-        Place(name, UNIT if off_map else "", _box_of(region), middle, estimate)
+        Place(name, UNIT if off_map else "", box_of(region), middle, estimate)
         for name, region, middle, estimate in zip(names, regions, middles, estimates, strict=True)
     ]
 
@@ -536,7 +536,7 @@ def _middles(
     return [*zip(np.round(lon, digits).tolist(), np.round(lat, digits).tolist(), strict=True)]
 
 
-def _box_of(region: Region) -> Box:
+def box_of(region: Region) -> Box:
     """Return the bounding box of a region in rows and columns; in steps for maps of units."""
     index, outlines = region.grid.decode(region.key)[:2], region.grid.outlines
     if outlines is not None:

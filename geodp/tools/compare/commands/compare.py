@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.figures import DASH, Row, ShownRows, align, mark_below
+from geodp.cli.figures import DASH, Row, ShownRows, align, mark_below, show_answers
 from geodp.cli.help import with_options
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_picture
 from geodp.cli.using import (
@@ -23,6 +23,7 @@ from geodp.cli.using import (
     list_pair,
     open_used,
     pair_regions,
+    say_smoothed,
 )
 from geodp.errors import UsageError
 from geodp.options.shared import AGAINST, AREAS, LABEL, TIME
@@ -31,11 +32,6 @@ from geodp.tools.compare.options import DEVICES, OF_COUNTS
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
 COMMON = ("0.5", "1", "2", "4", None)
 """Epsilons whose sample sizes and powers are shown along with those of the requested one."""
-
-
-UNDERSTATED = (
-    "Releases are smoothed over time: changes that are smaller than the noise are underestimated."
-)
 
 
 @click.command(cls=UsingCommand, door="compare", counts=OF_COUNTS, no_args_is_help=True)
@@ -67,9 +63,8 @@ def compare(**options: Any) -> None:
     if options["cells"]:
         _compare_cells(releases, options)
         return
-    answer(releases, options).show(
-        "ratio" if options["ratio"] else "difference", as_json=options["as_json"]
-    )
+    what = "ratio" if options["ratio"] else "difference"
+    show_answers({what: answer(releases, options)}, options)
 
 
 def _compare_devices(options: Mapping[str, Any]) -> None:
@@ -239,7 +234,6 @@ def _find_hidden(releases: Sequence[Any], pairs: Pairs) -> Hidden:
 def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> ShownRows:
     """Test differences of counts."""
     from geodp.grid.region import find_named
-    from geodp.release.release import SMOOTHED
     from geodp.tools.compare.api import adjust, compare_regions
 
     names = ("alternative", "alpha", "conservative")
@@ -259,7 +253,6 @@ def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> ShownRows
     significant = sum(bool(one.starred) for one in shown_rows)
     kinds = ", ".join(sorted({one.basis for one in tests.values()}))
     releases = [release for pair in pairs.values() for release, _ in pair]
-    smoothed = any(of.startswith(SMOOTHED) for one in releases for of in one.postprocessing)
     note = (
         f"\n{significant} of {len(shown_rows)} found (*) at {options['alpha']:g}, "
         f"{options['alternative']}, corrected by {options['correction']}; errors: {kinds}."
@@ -269,7 +262,7 @@ def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> ShownRows
         about={**asked, "correction": options["correction"]},
         columns=("p-value", "adjusted"),
         confidence=100 * (1 - options["alpha"]),
-        notes=(note, *([UNDERSTATED] if smoothed else [])),
+        notes=(note, *say_smoothed(releases)),
     )
 
 

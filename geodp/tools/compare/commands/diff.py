@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.figures import SIDES, Row, ShownRows, list_differences
+from geodp.cli.figures import SIDES, Row, ShownRows, list_differences, show_answers
 from geodp.cli.help import with_options
-from geodp.cli.output import require_free, write_file
+from geodp.cli.output import require_free
 from geodp.cli.regions import find_regions, keep_shapes, read_labels, read_shapes
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
@@ -31,8 +29,7 @@ from geodp.cli.using import (
     open_used,
 )
 from geodp.errors import UsageError
-from geodp.options.option import Option
-from geodp.options.shared import AREAS, LABEL, TIME
+from geodp.options.shared import AREAS, AS_FILE, LABEL, TIME
 
 if TYPE_CHECKING:
     from geodp.accuracy.interval import Estimate
@@ -45,25 +42,11 @@ COUNT = "count"
 MAX_ROWS = 40
 """Cells that are shown on the screen at most."""
 
-WRITTEN = (
-    Option(
-        "--output",
-        "CSV file to write instead of printing.",
-        type=Path,
-        group="Output",
-        excludes=("as_json",),
-    ),
-    Option(
-        "--overwrite", "Replace the file of --output.", type=bool, group="Output", needs=("output",)
-    ),
-)
-"""Options of the file."""
-
 
 @click.command(cls=UsingCommand, door="diff", no_args_is_help=True)
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
-@with_options(TIME, AREAS, LABEL, AS_JSON, *WRITTEN)
+@with_options(TIME, AREAS, LABEL, AS_JSON, *AS_FILE)
 def diff(**options: Any) -> None:
     """Estimate what changed from release OLD to NEW, with 95 % intervals; costs no budget.
 
@@ -93,16 +76,10 @@ def diff(**options: Any) -> None:
     answer = find_answer([one for pair in pairs.values() for one in pair], "diff", _diff)
     with report_progress():
         found = answer(pairs, options)
-    if options["output"] is not None:
-        text = _write_csv(found.rows).encode()
-        write_file(options["output"], text, public=True, overwrite=options["overwrite"])
-        click.echo(str(options["output"]))
-        return
-    all_shown = options["as_json"] or asks_regions(options)
-    rows = found.rows if all_shown else _select_largest(found.rows)
-    shown = replace(found, columns=SIDES, rows=rows)
-    shown.show("difference", as_json=options["as_json"])
-    if len(shown.rows) < len(found.rows):
+    whole = options["as_json"] or options["output"] is not None or asks_regions(options)
+    rows = found.rows if whole else _select_largest(found.rows)
+    show_answers({"difference": replace(found, columns=SIDES, rows=rows)}, options)
+    if len(rows) < len(found.rows):
         message = f"Of {len(found.rows):,} rows, those that changed most; all: --output FILE.csv"
         click.echo(translate_message(message))
 
@@ -189,14 +166,3 @@ def _select_largest(rows: list[Row]) -> list[Row]:
 def _size_of(row: Row) -> float:
     """Return the size of a change; below 0 where it is not estimable."""
     return -1.0 if row.number is None else abs(row.number.value)
-
-
-def _write_csv(rows: list[Row]) -> str:
-    """Write rows as CSV, with all digits of the numbers."""
-    text = io.StringIO()
-    plain = [one.to_dict() for one in rows]
-    names = dict.fromkeys(name for one in plain for name in one)
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(plain)
-    return text.getvalue()

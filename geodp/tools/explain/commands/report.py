@@ -160,6 +160,7 @@ def _write_page(
     from geodp.release.report.html.embedded import write_embed
     from geodp.release.report.html.general import write_general
     from geodp.release.report.html.page import write_page
+    from geodp.release.report.html.periods import write_periods
     from geodp.tools.explain.card import explain_people
     from geodp.tools.explain.page import Writer
 
@@ -176,4 +177,5 @@ def _write_page(
     if (write := kind.find("page")) is not None:
         page: str = write(opened, language, places=places, notice=notice, **own)
         return page
-    return write_general(opened, kind.explain(card, language), unit, language, places, notice)
+    write = write_periods if hasattr(opened, "times") else write_general
+    return write(opened, kind.explain(card, language), unit, language, places, notice)
