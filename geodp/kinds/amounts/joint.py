@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ class AmountsView(JointView):
         names = (self.name, column, f"{column}_low", f"{column}_high")
         parts = [
             [np.asarray(numbers_of(rows.columns[name]), np.float64) for name in names]
-            for rows in self.rows("Choosing classes")
+            for rows in chain([self.empty], self.rows("Choosing classes"))
         ]
         count, value, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
         known = ~np.isnan(value)

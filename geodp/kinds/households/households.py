@@ -264,11 +264,11 @@ class Households(JointRelease[HouseholdsCard]):
         # The id of the table of persons is none of this table's.
         card = replace(self.persons.view(name or COUNTS[0]).card, release_id="")
         columns = JointColumns(0.0, None, self._errors)
-        return HouseholdsView(self.persons.table, card, columns, stem=card.name)
+        return HouseholdsView(self.persons.table, card, columns, stem=JOINT)
 
     def views(self) -> list[View]:
         """Return the view of the table, for exports."""
-        return [replace(self.view(), stem=JOINT)]
+        return [self.view()]
 
     @property
     def constraints(self) -> tuple[Constraint[Households], ...]:
