@@ -152,8 +152,8 @@ class Flows(Composite[FlowsCard]):
 
     __repr__ = one_line
 
-    # The table of all pairs has at most as many rows as that of flows, and more columns.
-    joint_rows: ClassVar[dict[str, int]] = {FLOWS: 2}
+    # The table of all pairs has at most as many rows as that of flows.
+    joint_rows: ClassVar[dict[str, int]] = {FLOWS: 1}
 
     flows: Release = field(repr=False)
     origins: Release = field(repr=False)
