@@ -87,8 +87,7 @@ PAGE: Mapping[str, str] = {
 
 FILES: Mapping[str, str] = {
     "flows": "trips between every two zones that have any, of all labels together, with standard "
-    "errors and 95 % intervals by the size of the flow, and the length of the line between them; "
-    "pairs that are not listed have 0",
+    "errors and 95 % intervals by the size of the flow; pairs that are not listed have 0",
     "flows_marked": "{flows}; begins with the byte order mark of UTF-8",
     "flows_lines": "{flows}; with the lines from origins to destinations",
     "pairs": "noisy trips between all blocks of {blocks}, before any estimate: unbiased, and often "
