@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -49,6 +50,7 @@ def write_layer(rows: Sequence[Row], options: Mapping[str, Any]) -> None:
     """
     require_library("pyogrio", "A layer", "vector")
     import shapely
+    from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
     from pyogrio.raw import write_arrow
 
     from geodp.io.read.public.polygons import move_polygons, name_polygons, read_layer
@@ -67,7 +69,14 @@ def write_layer(rows: Sequence[Row], options: Mapping[str, Any]) -> None:
             name_polygons(source, fields, shapes.size, options["polygon_name"])
         )
     }
-    records = dict(sorted(_gather(rows).items(), key=lambda one: at[one[0][0]]))
+    gathered = _gather(rows)
+    if any(name not in at for name, _ in gathered):
+        raise UsageError(
+            "A layer has the polygons of a file alone: leave out --area and --box, or write a CSV "
+            "file (--output FILE.csv).",
+            code="layer-of-polygons-alone",
+        )
+    records = dict(sorted(gathered.items(), key=lambda one: at[one[0][0]]))
     numbers = dict.fromkeys(name for one in records.values() for name in one)
     if taken := [name for name in fields if name.casefold() in {one.casefold() for one in numbers}]:
         raise UsageError(
@@ -80,7 +89,7 @@ def write_layer(rows: Sequence[Row], options: Mapping[str, Any]) -> None:
     parts, of = shapely.get_parts(moved[some], return_index=True)
     table = pa.table(
         {
-            **{name: pa.array([values[one] for one in some]) for name, values in fields.items()},
+            **{name: _list_field([values[one] for one in some]) for name, values in fields.items()},
             **{name: pa.array([one.get(name) for one in records.values()]) for name in numbers},
             "geometry": pa.array(
                 shapely.to_wkb(shapely.multipolygons(parts, indices=of)), pa.binary()
@@ -89,16 +98,30 @@ def write_layer(rows: Sequence[Row], options: Mapping[str, Any]) -> None:
     )
     with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
         draft = Path(folder, path.name)
-        write_arrow(
-            table,
-            os.fspath(draft),
-            layer=path.stem,
-            driver=LAYERS[path.suffix.lower()],
-            geometry_name="geometry",
-            geometry_type="MultiPolygon",
-            crs=target,
-        )
+        try:
+            write_arrow(
+                table,
+                os.fspath(draft),
+                layer=path.stem,
+                driver=LAYERS[path.suffix.lower()],
+                geometry_name="geometry",
+                geometry_type="MultiPolygon",
+                crs=target,
+            )
+        except (DataLayerError, DataSourceError, FeatureError):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
         write_file(path, draft.read_bytes(), public=True, overwrite=options["overwrite"])
+
+
+def _list_field(values: list[Any]) -> Any:
+    """Return the values of a field as an Arrow array; as texts where they have no common type."""
+    try:
+        column = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        column = None
+    if column is None or pa.types.is_nested(column.type) or pa.types.is_null(column.type):
+        return pa.array([None if one is None else str(one) for one in values], pa.string())
+    return column
 
 
 def _gather(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Any]]:

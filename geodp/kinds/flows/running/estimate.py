@@ -45,7 +45,7 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
 
     So are those of the polygons of a layer.
     """
-    if names_areas(options) or is_layer(options["output"]):
+    if names_areas(options) or is_layer(options.get("output")):
         _require_whole(options)
         return estimate_quantities({time: one.ends for time, one in parts.items()}, options)
     labels, simulations = read_labels(options["labels_of"], "--label"), options["simulations"]
