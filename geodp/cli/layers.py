@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from geodp.cli.output import write_file
-from geodp.errors import UsageError, require_library
+from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.cli.figures import Row
 
-LAYERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".fgb": "FlatGeobuf"}
-"""GDAL's drivers by the endings of files."""
-
+LAYERS = (".gpkg", ".geojson", ".fgb")
+"""Endings of files of layers."""
 
 OF_FILE = ("value", "standard_error", "low", "high", "below")
 """What is written of a number, of all that a document has."""
@@ -43,85 +37,35 @@ def write_layer(rows: Sequence[Row], options: Mapping[str, Any]) -> None:
     Raises
     ------
     UsageError
-        Nothing names polygons, a field of the file is called as one of a number, or a library is
-        missing.
+        Something else than polygons is asked for, a field of the file is called as one of a
+        number, or a library is missing.
     OutputError
         The file system refuses.
     """
-    require_library("pyogrio", "A layer", "vector")
-    import shapely
-    from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
-    from pyogrio.raw import write_arrow
-
-    from geodp.io.read.public.polygons import move_polygons, name_polygons, read_layer
+    from geodp.io.read.public.polygons import name_polygons, read_layer
+    from geodp.io.write.layer import encode_layer
 
     source, path = options["polygons"], options["output"]
-    if source is None:
+    if source is None or options["area"] or options["box"]:
         raise UsageError(
-            "A layer is written of the polygons of a file: name it (--polygons FILE), or write a "
-            "CSV file (--output FILE.csv).",
-            code="layer-without-polygons",
-        )
-    shapes, fields, crs = read_layer(source)
-    at = {
-        name: number
-        for number, name in enumerate(
-            name_polygons(source, fields, shapes.size, options["polygon_name"])
-        )
-    }
-    gathered = _gather(rows)
-    if any(name not in at for name, _ in gathered):
-        raise UsageError(
-            "A layer has the polygons of a file alone: leave out --area and --box, or write a CSV "
-            "file (--output FILE.csv).",
+            "A layer has the polygons of a file (--polygons FILE) alone: leave out --area and "
+            "--box, or write a CSV file (--output FILE.csv).",
             code="layer-of-polygons-alone",
         )
-    records = dict(sorted(gathered.items(), key=lambda one: at[one[0][0]]))
+    shapes, fields, crs = read_layer(source)
+    names = name_polygons(source, fields, shapes.size, options["polygon_name"])
+    at = {name: number for number, name in enumerate(names)}
+    records = dict(sorted(_gather(rows).items(), key=lambda one: at[one[0][0]]))
     numbers = dict.fromkeys(name for one in records.values() for name in one)
     if taken := [name for name in fields if name.casefold() in {one.casefold() for one in numbers}]:
         raise UsageError(
             f"The polygons have a field {taken[0]!r} already; rename it.", code="layer-field-taken"
         )
     some = [at[name] for name, _ in records]
-    # GeoJSON is in degrees by its standard.
-    target = "EPSG:4326" if path.suffix.lower() == ".geojson" else crs
-    moved = shapes if target == crs else move_polygons(shapes, str(crs), str(target))
-    parts, of = shapely.get_parts(moved[some], return_index=True)
-    table = pa.table(
-        {
-            **{name: _list_field([values[one] for one in some]) for name, values in fields.items()},
-            **{name: pa.array([one.get(name) for one in records.values()]) for name in numbers},
-            "geometry": pa.array(
-                shapely.to_wkb(shapely.multipolygons(parts, indices=of)), pa.binary()
-            ),
-        }
-    )
-    with tempfile.TemporaryDirectory(prefix="geodp-") as folder:
-        draft = Path(folder, path.name)
-        try:
-            write_arrow(
-                table,
-                os.fspath(draft),
-                layer=path.stem,
-                driver=LAYERS[path.suffix.lower()],
-                geometry_name="geometry",
-                geometry_type="MultiPolygon",
-                crs=target,
-            )
-        except (DataLayerError, DataSourceError, FeatureError):
-            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path)) from None
-        write_file(path, draft.read_bytes(), public=True, overwrite=options["overwrite"])
-
-
-def _list_field(values: list[Any]) -> Any:
-    """Return the values of a field as an Arrow array; as texts where they have no common type."""
-    try:
-        column = pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        column = None
-    if column is None or pa.types.is_nested(column.type) or pa.types.is_null(column.type):
-        return pa.array([None if one is None else str(one) for one in values], pa.string())
-    return column
+    columns = {name: [values[one] for one in some] for name, values in fields.items()}
+    columns |= {name: [one.get(name) for one in records.values()] for name in numbers}
+    data = encode_layer(path.name, shapes[some], columns, crs)
+    write_file(path, data, public=True, overwrite=options["overwrite"])
 
 
 def _gather(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Any]]:

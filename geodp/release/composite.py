@@ -13,7 +13,7 @@ from geodp.io.folder.staged_release import StagedTables, check_publication
 from geodp.io.write.view import View
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
-from geodp.release.frames import Rows, stack_frames
+from geodp.release.frames import Rows, join_arrays, stack_frames
 from geodp.release.opening import require_unwritten
 from geodp.release.regional import Regional
 from geodp.release.release import Release
@@ -96,10 +96,7 @@ class Composite(ABC, Generic[IndexOf]):
         """
         maps = {name: one for name, one in self.tables.items() if not one.grid.maps.missing}
         # Without any, the first table says what arrays need.
-        arrays = {name: one.to_xarray(name) for name, one in (maps or self.tables).items()}
-        import xarray
-
-        return xarray.Dataset(arrays)
+        return join_arrays({n: one.to_xarray(n) for n, one in (maps or self.tables).items()})
 
     def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
         """Return the release with its charge to a ledger."""

@@ -297,6 +297,13 @@ def stack_frames(frames: Mapping[str, Any], column: str) -> Any:
     return pandas.concat([*frames.values()], ignore_index=True)
 
 
+def join_arrays(arrays: Mapping[str, Any]) -> Any:
+    """Join arrays of xarray of one grid to an ``xarray.Dataset``, a variable for each."""
+    import xarray
+
+    return xarray.Dataset(dict(arrays))
+
+
 def stack_arrays(arrays: Sequence[Any], times: Any) -> Any:
     """Stack arrays or datasets of xarray along a first dimension ``time``; datetime64[times]."""
     import xarray

@@ -45,7 +45,7 @@ def test_areas_that_were_read_are_read_no_more(tmp_path):
     path = tmp_path / "towns.geojson"
     ring = [[139.5, 35.5], [139.52, 35.5], [139.52, 35.52], [139.5, 35.5]]
     path.write_text(json.dumps({"type": "Polygon", "coordinates": [ring]}))
-    options = {"area": CELLS[:1], "polygons": path, "polygon_name": None}
+    options = {"area": CELLS[:1], "box": (), "polygons": path, "polygon_name": None}
     kept = keep_shapes(options, GRID)
     path.unlink()
     assert read_shapes(kept, GRID) == kept["area"]

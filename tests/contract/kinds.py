@@ -269,7 +269,7 @@ def _publish_series_of_flows(frames: dict[str, pandas.DataFrame], **more: Any) -
         for one in frames.values()
     ]
     return geodp.flows.publish_series(
-        tables, times=["2020", "2021"], person="all", epsilon=4, **more
+        tables, times=["2020", "2021"], person="all", epsilon=2, **more
     )
 
 
@@ -508,7 +508,7 @@ KINDS = {
                 *("--person-in", "all"),
             ),
             "flows-series.json",
-            terms=("--epsilon", "4"),
+            terms=("--epsilon", "2"),
             wrong=("--epsilon", "-1"),
             region=("--from", WEST[0], "--to", EAST[0]),
             other=("--from", EAST[0], "--to", WEST[0]),

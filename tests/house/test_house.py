@@ -200,7 +200,7 @@ LATE = {
 :data:`OUTSIDE`, and the shell imports inside functions whatever loads NumPy."""
 
 ROLES = {
-    "parts have one each": "api kind methods publish plan inputs estimates page english",
+    "parts have one each": "api kind methods publish plan inputs estimates page english series",
     "it runs what a command is called": "options estimate sql",
     "layers have one each": "base card raster",
 }

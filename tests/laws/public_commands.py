@@ -239,13 +239,20 @@ def months(folder: Path, variant: str) -> None:
         (folder / month / "in.csv").replace(folder / f"{month}.csv")
 
 
-def years(folder: Path, variant: str) -> None:
-    """Write incomes of two years; of a variant the other is the next one in the list."""
-    turned = VARIANTS.index(variant)
-    for number, year in enumerate(("2015", "2020")):
-        (folder / year).mkdir(exist_ok=True)
-        incomes(folder / year, VARIANTS[(turned + number) % len(VARIANTS)])
-        (folder / year / "in.csv").replace(folder / f"{year}.csv")
+def by_year(write: Callable[[Path, str], None]) -> Callable[[Path, str], None]:
+    """Return what writes two years; of a variant the other is the next one in the list."""
+
+    def write_years(folder: Path, variant: str) -> None:
+        turned = VARIANTS.index(variant)
+        for number, year in enumerate(("2015", "2020")):
+            (folder / year).mkdir(exist_ok=True)
+            write(folder / year, VARIANTS[(turned + number) % len(VARIANTS)])
+            (folder / year / "in.csv").replace(folder / f"{year}.csv")
+
+    return write_years
+
+
+years = by_year(incomes)
 
 
 def devices(folder: Path, variant: str) -> None:
@@ -305,7 +312,8 @@ CODED_HOMES = (
 
 AMOUNT = ("--amount", "income", "--clip", "0", "1000", "--unit-of-amount", "EUR")
 INCOMES = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *AMOUNT, *TERMS)
-INCOMES_BY_YEAR = ("2015=2015.csv", "2020=2020.csv", *INCOMES[1:], "--person-in")
+YEARS = ("2015=2015.csv", "2020=2020.csv")
+INCOMES_BY_YEAR = (*YEARS, *INCOMES[1:], "--person-in")
 PRICED = (*AMOUNT[:2], *AMOUNT[-2:])
 CHOSEN_CLIP = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *PRICED, "--lowest", "100",
                "--highest", "1000", *TERMS)  # fmt: skip
@@ -394,6 +402,10 @@ CASES = {
     "households": Case("households publish", homes, HOMES, quick=True),
     "charged households": Case("households publish", homes, (*HOMES, *CHARGED, "--key-file", "key",
                                "--others", "others", "--json")),
+    "households by year": Case(
+        "households publish-series", by_year(homes), (*YEARS, *HOMES[1:], "--person-in", "all"),
+        quick=True,
+    ),
     "households by size": Case(
         "households publish", sizes,
         ("in.csv", *PLACE, "--labels", "size=1,2,3,4,5,6,7", "--column", "size=size", "--protect",
@@ -443,6 +455,10 @@ CASES = {
         variants=SMALL,
     ),
     "flows": Case("flows publish", counted_trips, FLOWS, quick=True),
+    "flows by year": Case(
+        "flows publish-series", by_year(counted_trips),
+        (*YEARS, *FLOWS[1:], "--person-in", "all"), quick=True,
+    ),
     "flows with a prior": Case("flows publish", counted_trips, (*FLOWS, "--prior", "flows.csv",
                                "--prior-is-public", "--prior-source", "1990"), variants=SMALL),
     "trips": Case("flows choose-trips", trips, CHOSEN_TRIPS, quick=True),

@@ -88,7 +88,8 @@ def households(epsilon, more, person="opens a household"):
     """All folders have a digest of all tables."""
     added = more * np.array(PERSONS[person])
     homes, people, others = (counted(CELL, n) for n in np.array([40, 95, 30]) + added)
-    ready = prepare_households(people, homes, None, others, 7, request(epsilon))
+    tables = {"persons": people, "households": homes, "others": others}
+    ready = prepare_households(tables, 7, request(epsilon))
     design = ready.design
 
     def draw(number):
@@ -102,9 +103,8 @@ def households(epsilon, more, person="opens a household"):
 def sizes(epsilon, more):
     """No folder has a digest of others."""
     grid = CELL.with_attribute("size", ["1", "2+"])
-    ready = prepare_households(
-        None, None, counted(grid, 90 + more, 40), None, 2, request(epsilon, "household")
-    )
+    tables = {"by_size": counted(grid, 90 + more, 40)}
+    ready = prepare_households(tables, 2, request(epsilon, "household"))
     design, (table,) = ready.design, ready.draw.args
     made = design.by_size
 

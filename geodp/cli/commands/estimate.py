@@ -125,6 +125,6 @@ def _estimate_changes(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
         for one in found.rows
     ]
     # As levels are shown: the changes of a region below each other.
-    regions = [*dict.fromkeys(one.place["name"] for one in rows)]
-    rows.sort(key=lambda one: regions.index(one.place["name"]))
+    order = {name: at for at, name in enumerate(dict.fromkeys(one.place["name"] for one in rows))}
+    rows.sort(key=lambda one: order[one.place["name"]])
     return replace(found, rows=rows, head=(), notes=say_smoothed(parts.values()))

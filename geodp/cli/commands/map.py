@@ -140,7 +140,8 @@ def map_(
             drawn = draw_map(_view(part.folder), chosen, form=form, **resolution)
         else:
             later, before = (_view(one, alone=True) for one in folders)
-            drawn = draw_change(before, later, chosen, times=times, form=form, **resolution)
+            named = times if len(times) == 2 else ()
+            drawn = draw_change(before, later, chosen, times=named, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 
@@ -152,15 +153,14 @@ def _list_parts(
 
     Raises UsageError for more periods than are drawn.
     """
-    if len({*times}) != len(times) or len(times) > (2 if compare is None else 0):
+    if len({*times}) != len(times) or len(times) > (2 if compare is None else 1):
         raise UsageError(
             "A map shows one period (--time), or the change between two (--time twice); with "
-            "--compare, name the folders of two periods instead.",
+            "--compare, one period of both series.",
             code="map-times",
         )
-    if compare is not None:
-        return [(release, None), (compare, None)]
-    return [(release, time) for time in times[::-1]] or [(release, None)]
+    folders = [release] if compare is None else [release, compare]
+    return [(folder, time) for folder in folders for time in times[::-1] or (None,)]
 
 
 def _view(folder: Path, *, alone: bool = False) -> View:

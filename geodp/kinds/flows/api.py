@@ -4,6 +4,7 @@ from geodp.kinds.flows.evaluation import FlowsEvaluation as FlowsEvaluation
 from geodp.kinds.flows.evaluation import evaluate as evaluate
 from geodp.kinds.flows.flows import Flows as Flows
 from geodp.kinds.flows.kind import FlowsCard as FlowsCard
+from geodp.kinds.flows.kind import FlowsSeriesCard as FlowsSeriesCard
 from geodp.kinds.flows.publish import give_prior as give_prior
 from geodp.kinds.flows.publish import publish as publish
 from geodp.kinds.flows.reading.stays import read_pings as read_pings

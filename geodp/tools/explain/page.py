@@ -403,7 +403,7 @@ def _budget_sentence(page: Writer, charge: StatedCharge | None) -> str:
 
 
 def _write_loss(page: Writer, loss: StatedLoss) -> str:
-    """Write the measures of a loss with their exact values."""
+    """Write the measures of a loss; a rho that is a long ratio, as a decimal."""
     if isinstance(loss, ConcentratedLoss):
         return page.write("loss_rho", rho=shorten_amount(Fraction(loss.rho)))
     if isinstance(loss, ApproximateLoss):

@@ -15,10 +15,10 @@ NOT_ASKED: dict[str, dict[str, str]] = publishing.NOT_ASKED | using.NOT_ASKED | 
 
 OF_SERIES = {
     *("charging", "checking", "folders", "interrupted", "opening", "replaying"),
-    *("reporting", "stating", "verifying", "estimating", "comparing"),
+    *("stating", "estimating", "comparing"),
 }
-"""Files whose checks series are asked for: what reads, plans and describes them is of one period.
-"""
+"""Files whose checks series are asked for: what reads, plans and describes them is of one period,
+and tests/release/test_series.py verifies and reports series of all kinds."""
 
 SUBJECTS: dict[str, set[str]] = {
     "series of households": OF_SERIES,

@@ -11,6 +11,8 @@ HOLES: dict[str, dict[str, str]] = {
         "flows": "run.json has no number of trips",
         "amounts": "run.json has no number of records",
         "series of amounts": "run.json has no number of records",
+        "series of households": "run.json has no number of persons and households",
+        "series of flows": "run.json has no number of trips",
         "local round": "run.json is empty",
     },
     "a_recipe_makes_the_release_again": {
@@ -19,6 +21,8 @@ HOLES: dict[str, dict[str, str]] = {
         "flows": "flows publish has no --recipe",
         "amounts": "amounts publish has no --recipe",
         "series of amounts": "amounts publish-series has no --recipe",
+        "series of households": "recipes refuse --households, which is a column as --value is",
+        "series of flows": "flows publish-series has no --recipe",
         "selection": "select top has no --recipe",
     },
     "progress_is_reported_without_a_terminal": {

@@ -180,7 +180,7 @@ def test_the_key_draws_nothing_but_what_is_declared(key):
     persons, homes = two_tables()
     streams = streams_of(persons, homes, 7)
     request = Request(terms=Terms.of(epsilon=1, contribution=1, unit="person"), key=key)
-    prepared = prepare_households(persons, homes, None, None, 7, request)
+    prepared = prepare_households({"persons": persons, "households": homes}, 7, request)
     method, declared = prepared.design.method, prepared.design.draws
     other = method.event(GRID, Terms.of(epsilon=2, contribution=1))
     key = key.derive(prepared.identify(), declared)
@@ -453,7 +453,8 @@ def test_orders_and_regions_keep_their_areas_with_fewer_sizes():
 def test_what_can_fail_is_tried_before_the_charge(ledger, tmp_path, monkeypatch):
     """Formats, the table of both counts and the space for all of it, with empty tables."""
     request = Request(terms=Terms.of(epsilon=1, contribution=1), ledger=ledger, dataset="census")
-    prepared = prepare_households(*two_tables(), None, None, 7, request)
+    tables = dict(zip(("persons", "households"), two_tables(), strict=True))
+    prepared = prepare_households(tables, 7, request)
     with StagedTables.stage(tmp_path / "out", overwrite=False) as place:
         place.try_out(prepared.design.preview, [prepared.cells])
         assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]

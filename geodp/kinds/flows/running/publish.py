@@ -149,7 +149,7 @@ class FlowsPublishing(TablesPublishing):
         return [PRIOR_WRITTEN] if _has_prior_file(release) else []
 
 
-@click.command("publish-series", cls=TripsCommand, no_args_is_help=True)
+@click.command("publish-series", cls=TripsCommand, rare=("delta",), no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish_series(**options: Any) -> None:

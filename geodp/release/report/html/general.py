@@ -212,7 +212,7 @@ def find_regions(
     texts : mapping
         Of the page's script.
     whole : bool
-        Whether the whole map is all that is listed without a public list.
+        Whether the whole map is all that is listed.
     """
     first = next((one for one in release.tables.values() if not one.grid.maps.missing), None)
     regions: dict[str, Region] = {}
@@ -222,9 +222,7 @@ def find_regions(
     if grid.size <= MAX_CELLS:
         every = np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
         regions[named["place_whole"]] = Region(grid, every)
-    listed: Sequence[NamedRegion] = []
-    if places is not None or not whole:
-        listed = list_regions(grid, places)
+    listed = [] if whole else list_regions(grid, places)
     return regions | {name_place(one, named): one.region for one in listed}
 
 
@@ -246,7 +244,8 @@ def list_rows(
     placed = len(regions) > 1 or not timed
     head = [page["column_place"]] * placed + [page["column_time"]] * timed
     # The periods of a place stand below each other.
-    order = sorted(rows, key=lambda at: [*regions].index(at[0]))
+    number = {place: at for at, place in enumerate(regions)}
+    order = sorted(rows, key=lambda at: number[at[0]])
     return [*head, *(name_quantity(one, page) for one in names)], [
         (*[place] * placed, *[time] * timed, *rows[place, time]) for place, time in order
     ]

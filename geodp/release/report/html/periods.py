@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Figures, hide_figures, subtract_all
-from geodp.io.folder.kinds import kind_of
 from geodp.io.write.frame import cell_size
 from geodp.io.write.map.look import Language
 from geodp.io.write.map.panel import Panel
@@ -69,9 +67,9 @@ SCRIPT_TEXTS = (
 """Names of texts that the script of the page shows."""
 
 MAX_PICTURES = 1_000_000
-"""Bytes of all maps together: blocks of cells are larger until they fit, if there are any such."""
+"""Bytes of all maps of a table: blocks of cells are larger until they fit, if there are such."""
 
-MAX_NUMBERS = 60_000
+MAX_NUMBERS = 20_000
 """Numbers of all curves together; of more places those with the most are listed."""
 
 COUNT = "count"
@@ -82,10 +80,10 @@ BELOW = "<"
 
 
 class TimedMap(NamedTuple):
-    """A table of a series that is one map: its views and maps by time."""
+    """A table of a series that is one map: its name, who is counted, and the map of each time."""
 
+    name: str
     who: str
-    views: list[View]
     panels: list[Panel]
 
 
@@ -137,10 +135,10 @@ def write_periods(
         curves, section = _write_curves(series, regions, page)
         data |= curves
         sections.append(("curves", section))
-    whole = find_regions(series.releases[-1], places, page, texts, whole=True)
-    timed = dict(zip(labels, series.releases, strict=True))
-    head, rows = list_rows(timed, whole, page)
-    sections.append(("figures", table(page["heading_figures"], head, rows, repeats=True)))
+    # For who runs no script.
+    if whole := find_regions(series.releases[-1], None, page, texts, whole=True):
+        head, rows = list_rows(dict(zip(labels, series.releases, strict=True)), whole, page)
+        sections.append(("figures", table(page["heading_figures"], head, rows, repeats=True)))
     sections.append(("guarantee", guarantee_section(explained.sections)))
     if index.files:
         sections.append(("files", files_section(page, index)))
@@ -167,7 +165,7 @@ def write_periods(
 def _name_subject(index: Any, view: View, page: Page, language: Language) -> str:
     """Name what a series is about, at the beginning of its title."""
     amount = getattr(index, "amount", None)
-    text = page.get(f"subject_{kind_of(index).name}")
+    text = page.get(f"subject_{index.kind}")
     if text is None:
         text = name_counted(view, page, language) if amount is None else amount.name
     return f"{text[:1].upper()}{text[1:]}" if language == "en" else text
@@ -208,7 +206,8 @@ def _list_maps(series: Any, page: Page, language: Language) -> Iterator[TimedMap
             panels = [Panel.of(view, 0, max_blocks=blocks) for view in views]
             if sum(map(len, map(draw_blocks, panels))) <= MAX_PICTURES:
                 break
-        yield TimedMap(name_counted(views[0], page, language), views, panels)
+        who = page.get(f"quantity_{name}") or name_counted(views[0], page, language)
+        yield TimedMap(name_quantity(name, page), who, panels)
 
 
 def _place_map(panel: Panel) -> dict[str, Any]:
@@ -221,7 +220,7 @@ def _place_map(panel: Panel) -> dict[str, Any]:
 def _write_maps(maps: Sequence[TimedMap], labels: Sequence[str], page: Page) -> Html:
     """Write the slider, and the maps of all times of each table; the last one is shown."""
     last = len(labels) - 1
-    names = [one.views[0].name for one in maps]
+    names = [one.name for one in maps]
     chosen = [_write_choice("table", names, page)] if len(maps) > 1 else []
     slider = element(
         "input", type="range", id="time", min="0", max=str(last), value=str(last), step="1"
@@ -238,14 +237,14 @@ def _write_maps(maps: Sequence[TimedMap], labels: Sequence[str], page: Page) -> 
             "figure",
             frame_blocks(
                 one.panels[0],
-                page["map"].format(name=name),
+                page["map"].format(name=one.name),
                 *(draw_blocks(each, hidden=at < last) for at, each in enumerate(one.panels)),
             ),
             draw_legend(one.panels, one.who, page),
             class_="map",
             hidden=number > 0,
         )
-        for number, (one, name) in enumerate(zip(maps, names, strict=True))
+        for number, one in enumerate(maps)
     ]
     return join(
         [
@@ -277,31 +276,34 @@ def _write_curves(
     series: Any, regions: Mapping[str, Any], page: Page
 ) -> tuple[dict[str, Any], Html]:
     """Return the numbers of all places and times for the script, and the section of the curve."""
-    found = [list_figures(one, [*regions.values()]) for one in series.releases]
     limit = next(iter(series.releases[0].tables.values())).card().display_below
-    quantities = [*found[0][0]]
-    most = max(MAX_NUMBERS // (len(found) * len(quantities)), 1)
-    # The whole area first, as places that are listed are.
-    order = sorted(range(1, len(regions)), key=lambda at: -_low(found[-1][at][quantities[0]]))
-    order = [0, *order][:most]
     names, areas = [*regions], [*regions.values()]
-    plain = partial(_list_plain, limit=limit)
+    last = list_figures(series.releases[-1], areas)
+    quantities = [*last[0]]
+    most = max(MAX_NUMBERS // (len(series) * len(quantities)), 1)
+    # The whole area first; of the others those with the most, as other pages list them.
+    order = sorted(range(1, len(areas)), key=lambda at: -_low(last[at][quantities[0]]))
+    order = [0, *order][:most]
+    chosen = [areas[at] for at in order]
+    found = [list_figures(one, chosen) for one in series.releases[:-1]]
+    found.append([last[at] for at in order])
+    index = series.card()
     data: dict[str, Any] = {
-        "quantities": [_name_quantity(one, series.card(), page) for one in quantities],
+        "quantities": [_name_quantity(one, index, page) for one in quantities],
         "places": [names[at] for at in order],
-        "boxes": [box_of(areas[at]) for at in order],
-        "numbers": [[plain(period[at]) for period in found] for at in order],
+        "boxes": [box_of(one) for one in chosen],
+        "numbers": [
+            [_list_plain(one, limit) for one in of_place] for of_place in zip(*found, strict=True)
+        ],
         "changes": [
-            plain(subtract_all(found[0][at], found[-1][at]))
-            if not _hides(found[0][at], limit) and not _hides(found[-1][at], limit)
-            else [None] * len(quantities)
-            for at in order
+            _list_changes(first, last, limit)
+            for first, last in zip(found[0], found[-1], strict=True)
         ],
     }
     several = [_write_choice("quantity", data["quantities"], page)] if len(quantities) > 1 else []
     left = []
-    if len(order) < len(regions):
-        left = [element("p", page["places_left"].format(n=f"{len(order):,}"))]
+    if len(chosen) < len(areas):
+        left = [element("p", page["places_left"].format(n=f"{len(chosen):,}"))]
     section = join(
         [
             element("p", page["curves_help"]),
@@ -321,9 +323,12 @@ def _low(one: Interval | None) -> float:
     return float("-inf") if one is None else one.low
 
 
-def _hides(figures: Figures, limit: int | None) -> bool:
-    """Test whether a limit of display hides any number of a region, or an end of one."""
-    return any(one.below or one.bare for one in hide_figures(figures, limit).values())
+def _list_changes(first: Figures, last: Figures, limit: int | None) -> list[Any]:
+    """List what changed of the quantities of a region; None where a limit of display hides one."""
+    hidden = [one for figures in (first, last) for one in hide_figures(figures, limit).values()]
+    if any(one.below or one.bare for one in hidden):
+        return [None] * len(first)
+    return _list_plain(subtract_all(first, last), None)
 
 
 def _list_plain(figures: Figures, limit: int | None) -> list[Any]:
