@@ -27,6 +27,9 @@ OF_GRID = "--grid GRID"
 OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
 """Placeholders of a grid, and of one of areal units."""
 
+DEGREES = "EPSG:4326"
+"""CRS of columns of longitudes and latitudes in a proposed command: grids may have another."""
+
 
 @dataclass(frozen=True)
 class FileAnswer:
@@ -80,7 +83,7 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
     table = tables[0]
     answers, dated = [], _are_dated(files)
     for one in _list_file_questions():
-        place = _name_place(roles, table) if one.located else {}
+        place = _name_place(roles, table, one) if one.located else {}
         if not one.fits(roles) or place is None or (one.dated and not dated):
             continue
         options = {**one.list_options(roles), **place, **_name_grid(table, roles)}
@@ -137,11 +140,12 @@ def _are_dated(files: Sequence[FilePath]) -> bool:
 
 
 def _name_place(
-    roles: Mapping[str, str], table: Mapping[str, Any]
+    roles: Mapping[str, str], table: Mapping[str, Any], question: FileQuestion
 ) -> dict[str, tuple[str, ...]] | None:
     """Return the options for the place of a row; None where no column says it."""
     if {"x", "y"} <= roles.keys():
-        return {"--x": (roles["x"],), "--y": (roles["y"],)}
+        crs = {"--points-crs": (DEGREES,)} if question.records else {}
+        return {"--x": (roles["x"],), "--y": (roles["y"],), **crs}
     if "code" in roles:
         return {"--code": (roles["code"],)}
     return {} if table["points"] else None

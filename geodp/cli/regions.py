@@ -51,6 +51,31 @@ def find_regions(shapes: Mapping[str, Any], grid: Grid, labels: Labels) -> dict[
     return find_named(shapes, lambda one: Region.of(grid, one, labels))
 
 
+def find_filled(
+    shapes: Mapping[str, Any], grid: Grid, labels: Labels
+) -> tuple[dict[str, Region], list[str]]:
+    """Find regions as :func:`find_regions`; return the names of polygons without a cell, too.
+
+    A layer of many polygons may have some that are smaller than a cell, or lie outside. All are
+    found at once.
+
+    Raises UsageError where no area has a cell.
+    """
+    from geodp.grid.region import regions_of_polygons
+
+    if len(shapes) < 2 or grid.outlines is not None or not all(map(_is_polygon, shapes.values())):
+        return find_regions(shapes, grid, labels), []
+    found = dict(zip(shapes, regions_of_polygons(grid, [*shapes.values()], labels), strict=True))
+    filled = {name: one for name, one in found.items() if one.cells}
+    if not filled:
+        return find_regions(shapes, grid, labels), []
+    return filled, [name for name in found if name not in filled]
+
+
+def _is_polygon(shape: Any) -> bool:
+    return hasattr(shape, "geom_type")
+
+
 def read_labels(texts: Iterable[str], option: str) -> dict[str, list[str]]:
     """Read texts ``NAME=LABEL`` as labels by attribute; several of one attribute are added up.
 

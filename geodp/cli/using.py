@@ -20,7 +20,14 @@ from geodp.cli.figures import Row, ShownRows, list_differences, list_estimates
 from geodp.cli.help import make_option
 from geodp.cli.options import StrictCommand, is_stated
 from geodp.cli.readers import reader_options
-from geodp.cli.regions import find_regions, keep_shapes, read_labels, read_shapes, show_labels
+from geodp.cli.regions import (
+    find_filled,
+    find_regions,
+    keep_shapes,
+    read_labels,
+    read_shapes,
+    show_labels,
+)
 from geodp.errors import UsageError
 from geodp.options.option import KindOptions, Option, OptionTable
 from geodp.options.shared import JSON
@@ -201,16 +208,23 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
     """Estimate the quantities of the requested areas; ``how``: options of ``list_figures``."""
     grid = next(iter(parts.values())).counts.grid
     labels = read_labels(options["labels_of"], "--label")
-    regions = find_regions(read_shapes(options, grid), grid, labels)
+    regions, empty = find_filled(read_shapes(options, grid), grid, labels)
     found = {time: one.list_figures(regions.values(), **how) for time, one in parts.items()}
-    return ShownRows(
-        [
-            row
-            for at, name in enumerate(regions)
-            for time, one in parts.items()
-            for row in list_estimates(name_place(time, name=name), found[time][at], limit_of(one))
-        ]
-    )
+    rows = [
+        row
+        for at, name in enumerate(regions)
+        for time, one in parts.items()
+        for row in list_estimates(name_place(time, name=name), found[time][at], limit_of(one))
+    ]
+    quantities = dict.fromkeys(row.quantity for row in rows)
+    # Without cells there is no estimate, and 0 would be one.
+    rows += [
+        Row(name_place(time, name=name), quantity, None)
+        for name in empty
+        for time in parts
+        for quantity in quantities
+    ]
+    return ShownRows(rows)
 
 
 Side = tuple[Any, "Region"]

@@ -41,6 +41,9 @@ class FileQuestion:
         Whether it is one of several files, or members of an archive, whose names say their period.
     located : bool
         Whether further columns say where a row is (``--code``, or ``--x`` and ``--y``).
+    records : bool
+        Whether a row is a record at a point, whose CRS is named (``--points-crs``), and not a
+        count of a cell.
     asks : tuple of str
         What the operator decides, as no file says it, in whole sentences.
     """
@@ -53,6 +56,7 @@ class FileQuestion:
     without: tuple[str, ...] = ()
     dated: bool = False
     located: bool = True
+    records: bool = True
     asks: tuple[str, ...] = ()
 
     def fits(self, roles: Mapping[str, str]) -> bool:

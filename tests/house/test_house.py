@@ -73,7 +73,7 @@ FLOORS = {
     "io/write": "io/opening io/crs io/memory io/numbers accuracy table grid privacy kernels",
     "io/write/map": "io/write io/read/public accuracy table grid privacy kernels",
     "io/write/picture": "io/write io/read/public accuracy table grid privacy kernels",
-    "io/write/export": "io/write accuracy table grid privacy kernels",
+    "io/write/export": "io/write io/numbers accuracy table grid privacy kernels",
     "io/folder": "io/write io/opening accuracy table grid privacy kernels",
     "io/verify": (
         "io/folder io/read io/write io/opening io/crs io/memory io/numbers accuracy table grid "

@@ -11,6 +11,7 @@ import click
 
 from geodp.cli.figures import ShownRows, show_answers
 from geodp.cli.help import with_options
+from geodp.cli.layers import LAYERS, is_layer, write_layer
 from geodp.cli.output import require_free
 from geodp.cli.running import report_progress
 from geodp.cli.using import (
@@ -44,9 +45,17 @@ OF_COUNTS = grouped(
 """Options of estimates of counts alone."""
 
 
+AS_LAYER = replace(
+    AS_FILE[0],
+    help="CSV file to write instead of printing, or the polygons with their numbers as a layer: "
+    "FILE.gpkg, FILE.geojson or FILE.fgb.",
+)
+"""Option of the file of an answer."""
+
+
 @click.command(cls=UsingCommand, door="estimate", counts=OF_COUNTS, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@with_options(TIME, AREAS, LABEL, CHANGES, AS_JSON, *AS_FILE)
+@with_options(TIME, AREAS, LABEL, CHANGES, AS_JSON, AS_LAYER, *AS_FILE[1:])
 def estimate(**options: Any) -> None:
     """Estimate numbers of regions of a RELEASE of any kind, with 95 % intervals; costs no budget.
 
@@ -54,6 +63,7 @@ def estimate(**options: Any) -> None:
     geodp estimate release-2025 --area 5339 --area 5340
     geodp estimate release-2025 --polygons cities.geojson --method simulation
     geodp estimate release-of-tracts --polygons counties.shp --polygon-name GEOID
+    geodp estimate release-2025 --polygons schools.gpkg --output schools-with-counts.gpkg
     geodp estimate release-by-sex --area 5339 --label sex=f
     geodp estimate series --area 5339 --changes previous
     geodp estimate series --box 139.5 35.5 139.75 35.75 --output numbers.csv
@@ -66,7 +76,8 @@ def estimate(**options: Any) -> None:
     fewer intervals hold the truth where the trips from a zone go to one or two others
     (docs/flows.md).
     """
-    require_free(options["output"], "--output", (".csv",), overwrite=options["overwrite"])
+    output = options["output"]
+    require_free(output, "--output", (".csv", *LAYERS), overwrite=options["overwrite"])
     opened = open_used(options["release"], "estimate")
     parts = list_periods(opened, options["times"])
     if options["changes"] is not None and len(parts) < 2:
@@ -78,6 +89,10 @@ def estimate(**options: Any) -> None:
         found = {"estimate": answer(parts, options)}
         if options["changes"] is not None:
             found["difference"] = _estimate_changes(parts, options)
+    if is_layer(output):
+        write_layer(found["estimate"].rows, options)
+        click.echo(str(output))
+        return
     show_answers(found, options)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, list_answers
+from geodp.cli.answers import DEGREES, HOW_MANY, OF_GRID, OF_UNITS, list_answers
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
@@ -214,6 +214,8 @@ def _propose(
     if "value" in options:
         blanks += _blanks_of_labels(proposal.by)
     command = ""
+    if {"x", "y"} <= proposal.options.keys() and (proposal.amount or BLANKS["--points"] in blanks):
+        options["points_crs"] = DEGREES
     if proposal.amount:
         blanks = [one for one in blanks if not one.startswith("--value ")]
         blanks += [f"--amount {quote(proposal.amount)}", BLANKS_OF_AMOUNTS]

@@ -16,7 +16,7 @@ from geodp.errors import NAMES, UsageError, is_name, printable
 from geodp.io.folder.staging import stage
 from geodp.io.write.areas import file_names
 from geodp.io.write.format import Export, Format
-from geodp.io.write.view import View, keep_rows
+from geodp.io.write.view import JointView, View, keep_rows
 from geodp.registry import list_offered
 
 GROUP = "geodp.formats"
@@ -153,11 +153,12 @@ def require_writable(cells: View, chosen: Sequence[Export], *, alone: bool = Tru
     what = "This release" if alone else f"The table {cells.layer} of this release"
     instead = "" if alone else "; name a table that can (--table)"
     for one in chosen:
-        if (reason := one.why_not(cells)) is not None:
+        view = view_for(cells, one)
+        if (reason := one.why_not(view)) is not None:
             raise UsageError(
                 f"{what} cannot be exported to {one.name}: {reason}{instead}.", code="export-unfit"
             )
-        if not (cells.counts_alone or one.takes_columns):
+        if not (view.counts_alone or one.takes_columns):
             forms = ", ".join(
                 known.name for known in find_exports().values() if known.takes_columns
             )
@@ -166,6 +167,12 @@ def require_writable(cells: View, chosen: Sequence[Export], *, alone: bool = Tru
                 f"{forms}, or export one of its tables (--table {cells.name}).",
                 code="export-of-columns",
             )
+
+
+def view_for(cells: View, one: Export) -> View:
+    """Return the view that an export is made from: of the counts alone, if it is no table."""
+    counts = cells.counts if isinstance(cells, JointView) else None
+    return cells if one.takes_columns or counts is None else counts
 
 
 def fill(folder: Path, views: Sequence[View], chosen: Sequence[Export]) -> dict[str, str]:
@@ -179,7 +186,7 @@ def fill(folder: Path, views: Sequence[View], chosen: Sequence[Export]) -> dict[
         # Every format needs the same rows, so they are made and stored once, beside the folder.
         stored = [enter(keep_rows(view, folder.parent)) for view in views]
         for one in chosen:
-            for file, view in list_files(stored, one):
+            for file, view in list_files([view_for(stored[0], one), *stored[1:]], one):
                 one.write(view, folder / file)
                 written[file] = one.help
     return written

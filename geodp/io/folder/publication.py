@@ -16,9 +16,11 @@ from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_text
 from geodp.io.folder.pending import PENDING
 from geodp.io.opening import read_json
-from geodp.io.write import csv, geopackage, parquet
+from geodp.io.write import csv, geopackage, parquet, qgis_style
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Entry, Format
+from geodp.io.write.geometry import geometry_kind
+from geodp.io.write.qgis_style import qml
 from geodp.io.write.view import View, keep_rows
 from geodp.privacy.key import warn_access_unchecked
 from geodp.table.card import File, LeftOut
@@ -209,7 +211,9 @@ def list_file(path: Path, media_type: str, what: str, **extras: Any) -> File:
 
 
 def write_rows(view: View, name: str, folder: Path, what: str, **extras: Any) -> Joint:
-    """Write a table in every format that its grid can have; return the entries of the files.
+    """Write a table in every format that its grid can have, with the style of its outlines.
+
+    Return the entries of the files.
 
     Parameters
     ----------
@@ -231,9 +235,14 @@ def write_rows(view: View, name: str, folder: Path, what: str, **extras: Any) ->
         if ending == "csv" and csv.is_marked(path):
             more = "; begins with the byte order mark of UTF-8"
         if ending != "csv" and view.located:
-            more, columns = "; with the outlines of the cells", (*columns, "geometry")
+            kind = geopackage.OUTLINES[geometry_kind(view.table.grid)]
+            more, columns = f"; with the {kind}", (*columns, "geometry")
         files.append(list_file(path, media_type, what + more, columns=columns, **extras))
         if ending == "csv":
             types = csv.types_entry(name)
             files.append(list_file(folder / types.name, types.media_type, types.what))
-    return tuple(files), () if why is None else (LeftOut(f"{name}.gpkg", why),)
+    if why is not None:
+        return tuple(files), (LeftOut(f"{name}.gpkg", why),)
+    path = folder / f"{name}.qml"
+    path.write_text(qml(view), encoding="utf-8", newline="\n")
+    return (*files, list_file(path, qgis_style.MEDIA_TYPE, qgis_style.WHAT)), ()

@@ -13,6 +13,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.errors import UsageError
+from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
 from geodp.grid.outlines import Outlines
 from geodp.io.crs import same_crs
@@ -54,6 +55,11 @@ def has_geometry(grid: Grid) -> bool:
         and all(place.transform is not None for place in places)
         and len({place.crs for place in places}) == 1
     )
+
+
+def has_raster(grid: Grid) -> bool:
+    """Test whether cells are pixels of a raster: those of one map, which units are not."""
+    return grid.raster_map is not None and grid.names.on_map
 
 
 def why_no_geometry(grid: Grid) -> str | None:
@@ -118,13 +124,9 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
     """
     if grid.outlines is not None:
         return outlines_at(grid.outlines, index[1])
-    if grid.known_outlines is not None:
-        return _layout_lines(grid.known_outlines.connect(index[1], index[3]))
-    boxes = [_sides(grid, index, number) for number, _ in enumerate(grid.places)]
-    if len(boxes) > 1:
-        centres = [np.stack([(w + e) / 2, (s + n) / 2], axis=1) for w, s, e, n in boxes]
-        return _layout_lines(np.stack(centres, axis=1))
-    (box,) = boxes
+    if grid.maps.one is None:
+        return _layout_lines(line_ends(grid, index))
+    box = _sides(grid, index, 0)
     # All records have one layout, so the WKB of all cells is one array without a loop over cells.
     shapes = np.zeros(index.shape[1], POLYGON)
     shapes["type"], shapes["rings"], shapes["points"] = 3, 1, 5
@@ -132,6 +134,54 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
         shapes["at"]["x"][:, corner] = box[x]  # counter-clockwise
         shapes["at"]["y"][:, corner] = box[y]
     return _pack_shapes(shapes), _pack_boxes(box)
+
+
+def line_ends(grid: Grid, index: NDArray[np.int64]) -> FloatArray:
+    """Return x and y of both ends of the lines of pairs, in their CRS: float64[n, 2, 2].
+
+    Lines lead from centre to centre of cells, or from a point within a unit to one in another. Not
+    a number: an end lies nowhere.
+    """
+    if grid.known_outlines is not None:
+        return grid.known_outlines.connect(index[1], index[3])
+    boxes = [_sides(grid, index, number) for number, _ in enumerate(grid.places)]
+    centres = [np.stack([(w + e) / 2, (s + n) / 2], axis=1) for w, s, e, n in boxes]
+    return np.stack(centres, axis=1)
+
+
+LENGTH = "length_km"
+"""Column of the lengths of lines."""
+
+
+def measure_lines(grid: Grid, index: NDArray[np.int64]) -> NDArray[Any]:
+    """Compute the lengths of the lines of pairs on the ellipsoid, in kilometres.
+
+    Parameters
+    ----------
+    grid : Grid
+        Grid of pairs for which `has_geometry` is true.
+    index : int64[d, n]
+
+    Returns
+    -------
+    float64[n], masked
+        Three decimals; masked where an end lies nowhere.
+    """
+    ends = line_ends(grid, index)
+    nowhere = np.asarray(~np.isfinite(ends).all(axis=(1, 2)), np.bool_)
+    crs = CRS.from_user_input(geometry_crs(grid))
+    geographic = crs.geodetic_crs
+    if geographic is None:
+        metres = np.hypot(*(ends[:, 1] - ends[:, 0]).T) * crs.axis_info[0].unit_conversion_factor
+    else:
+        move = open_transformer(crs, geographic)
+        lon, lat = move.transform(ends[..., 0], ends[..., 1])
+        geod = geographic.get_geod()
+        assert geod is not None  # geographic CRSs have an ellipsoid
+        to_degrees = np.rad2deg(geographic.axis_info[0].unit_conversion_factor)
+        lon, lat = (np.where(nowhere[:, None], 0, one) * to_degrees for one in (lon, lat))
+        *_, metres = geod.inv(lon[:, 0], lat[:, 0], lon[:, 1], lat[:, 1])
+    return np.ma.masked_array(np.round(metres / 1e3, 3), nowhere)
 
 
 def _layout_lines(ends: FloatArray) -> tuple[Any, Any]:

@@ -289,6 +289,8 @@ class GeoPackage(Format):
         write_geopackage(view, path)
         outlines = OUTLINES[geometry_kind(view.table.grid)]
         what = f"the counts with {outlines}, for GIS; {view.listed}"
+        if view.table.grid.outlines is not None and not view.table.grid.attributes:
+            what = f"the counts with {outlines}, for GIS; one row for every unit, also those of 0"
         yield Entry(path.name, MEDIA_TYPE, what, view.describe_columns(SHAPE))
 
 
@@ -437,7 +439,7 @@ def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
 def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> None:
     """Write the rows and the index of their outlines."""
     first, tree = 1, PackedTree(base, name_index(name))
-    for rows in view.rows("Writing the GeoPackage"):
+    for rows in view.rows_of_units("Writing the GeoPackage"):
         # Python's values take far more memory than Arrow's columns.
         for start in range(0, rows.columns.num_rows, AT_ONCE):
             some = rows.columns.slice(start, AT_ONCE)

@@ -27,6 +27,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.memory import fit
 from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format
+from geodp.io.write.geometry import has_raster
 from geodp.io.write.pixels import (
     BLOCK,
     Backgrounds,
@@ -125,7 +126,7 @@ def tags_of(view: View) -> dict[str, str]:
 def why_no_raster(table: ReleasedTable) -> str | None:
     """Return why a release is written without a raster; None if there is one."""
     grid = table.grid
-    if grid.raster_map is None:
+    if not has_raster(grid):
         return "only a grid of one map has a raster"
     if band_count(grid) > MAX_BANDS:
         return f"a raster has at most {MAX_BANDS} combinations of attributes"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import ClassVar
 from xml.sax.saxutils import quoteattr
 
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.geometry import has_geometry
+from geodp.io.write.geometry import has_geometry, has_raster
 from geodp.io.write.scale import DARK_IS_MANY, Class, area_of, fit_classes
 from geodp.io.write.view import View
 from geodp.table.display import show_limit
@@ -29,6 +30,12 @@ BELOW = "#a6bddb"
 
 FEW = "#ede28a"
 """Colour of counts that an office shows as ``<k``: neither on the scale nor pale."""
+
+UNSURE = "#d9d9de"
+"""Colour of numbers whose interval is too long for a class."""
+
+EMPTY = "#f7f7f9"
+"""Colour of units whose count is 0."""
 
 LARGEST = float(1 << 60)
 """Upper limit of the last class of outlines: more than any count."""
@@ -57,7 +64,7 @@ class QgisStyle(Format):
 
 def why_no_style(grid: Grid) -> str | None:
     """Return why nothing of a grid is coloured; None if it has a raster or outlines."""
-    if grid.raster_map is None and not has_geometry(grid):
+    if not has_raster(grid) and not has_geometry(grid):
         return "there is neither a raster nor an outline"
     return None
 
@@ -71,9 +78,13 @@ def qml(view: View) -> str:
         View of the cells, or of areas that are sums of them.
     """
     grid = view.table.grid
+    counts = view.shown.column == view.name
     # QGIS ignores the part that does not apply to a layer.
-    parts = [] if grid.raster_map is None else [raster_pipe(view)]
-    parts += [vector_renderer(view)] if has_geometry(grid) else []
+    parts = []
+    if has_raster(grid):
+        parts.append(raster_pipe(view) if counts else value_pipe(view))
+    if has_geometry(grid):
+        parts.append(vector_renderer(view) if counts else value_renderer(view))
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22" styleCategories="Symbology">
 {"".join(parts)}</qgis>
@@ -206,7 +217,75 @@ def vector_renderer(view: View) -> str:
     if not nonnegative:
         ranges.insert(0, _range(-LARGEST, ALMOST_0, len(symbols), "below 0"))
         symbols.append(_symbol(len(symbols), BELOW, kind))
+    if grid.outlines is not None:
+        # Before the first class, which begins at 0: QGIS takes the first range that fits.
+        ranges.insert(0, _range(0, 0, len(symbols), "0"))
+        symbols.append(_symbol(len(symbols), EMPTY, kind))
     return _render(shown, ranges, symbols)
+
+
+def value_pipe(view: View) -> str:
+    """Build the part of a document that colours the band of a number, such as a mean, by class.
+
+    Parameters
+    ----------
+    view : View
+        View whose columns from the count on are the bands, each for every combination of labels.
+    """
+    shown, grid = view.shown, view.table.grid
+    bands = view.columns.index(shown.column) - view.columns.index(view.name)
+    band = 1 + bands * prod(len(attribute.labels) for attribute in grid.attributes)
+    ends = [*(f"{end:.12g}" for end in shown.begins), "inf"]
+    items = "\n".join(
+        f'          <item value="{end}" label={quoteattr(name)} color="{colour}" alpha="255"/>'
+        for end, name, colour in zip(ends, shown.classes, shown.colours, strict=True)
+    )
+    return f"""\
+  <pipe>
+    <rasterrenderer type="singlebandpseudocolor" band="{band}" opacity="1" alphaBand="-1">
+      <rastershader>
+        <colorrampshader colorRampType="DISCRETE" classificationMode="1" clip="0">
+{items}
+        </colorrampshader>
+      </rastershader>
+    </rasterrenderer>
+  </pipe>
+"""
+
+
+def value_renderer(view: View) -> str:
+    """Build the part of a document that colours outlines by the class of a number, as a mean.
+
+    Numbers whose interval is too long for a class, and those of few counts, have a colour of their
+    own; where there is none, nothing is drawn.
+    """
+    shown, limit = view.shown, view.limit
+    name, count = quote_name(shown.column), quote_name(view.name)
+    low, high = (quote_name(f"{shown.column}_{end}") for end in ("low", "high"))
+    kind = "Polygon" if view.table.grid.outlines is None else "MultiPolygon"
+    ends = [-LARGEST, *shown.begins, LARGEST]
+    ranges = [
+        _range(first, last, number, label)
+        for number, (first, last, label) in enumerate(
+            zip(ends[:-1], ends[1:], shown.classes, strict=True)
+        )
+    ]
+    symbols = [_symbol(number, colour, kind) for number, colour in enumerate(shown.colours)]
+    # What has no class, the first that applies last.
+    marks = []
+    if shown.widest is not None:
+        marks.append((f"{high} - {low} > {shown.widest:.12g}", UNSURE, "not known well"))
+    if limit is not None:
+        marks.append((f"{count} > 0 and {count} < {limit}", FEW, show_limit(limit)))
+    if kind == "MultiPolygon":
+        marks.append((f"{count} = 0", EMPTY, "0"))
+    expression = name
+    for at, (condition, colour, label) in enumerate(marks):
+        # A value beyond all numbers marks it.
+        expression = f"if({condition}, {2 * (at + 1) * LARGEST:.12g}, {expression})"
+        ranges.append(_range((2 * at + 1) * LARGEST, (2 * at + 3) * LARGEST, len(symbols), label))
+        symbols.append(_symbol(len(symbols), colour, kind))
+    return _render(expression, ranges, symbols)
 
 
 def _range(first: float, last: float, symbol: int, label: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -57,19 +58,64 @@ class Class:
         return name_class(self.number)
 
 
-def name_class(number: int) -> str:
-    """Format the limits of a class as counts per square kilometre.
+@dataclass(frozen=True)
+class Shown:
+    """What maps show of the rows of a table: one column, in classes.
+
+    Attributes
+    ----------
+    column : str
+    unit : str
+        What its numbers count, or their unit.
+    begins : tuple of float
+        Lower limits of classes after the first.
+    by_area : bool
+        Whether classes are of numbers per square kilometre, where rows have an area.
+    widest : float or None
+        Longest interval of a number that has a class; None: all have one.
+    """
+
+    column: str
+    unit: str
+    begins: tuple[float, ...] = BEGINS
+    by_area: bool = True
+    widest: float | None = None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes, in rising order."""
+        return tuple(name_class(number, self.begins) for number in range(len(self.begins) + 1))
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """Colours of the classes on white paper, evenly apart."""
+        last = len(DARK_IS_MANY) - 1
+        steps = max(len(self.begins), 1)
+        return tuple(DARK_IS_MANY[round(at * last / steps)] for at in range(len(self.begins) + 1))
+
+    def classify(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the numbers of the classes of numbers, int64[n]; those of counts are above 0."""
+        # Areas are rounded, so that a density can be a little below the limit that it equals.
+        limits = np.array(self.begins, np.float64)
+        return np.searchsorted(limits - NEAR * np.abs(limits), numbers, side="right")
+
+
+def name_class(number: int, begins: Sequence[float] = BEGINS) -> str:
+    """Format the limits of a class, by default of counts per square kilometre.
 
     Examples
     --------
     >>> name_class(0), name_class(4), name_class(7)
     ('below 10', '300 to 1,000', '10,000 or more')
     """
+    if not begins:
+        return "all"
+    ends = [f"{begin:,.10g}" for begin in begins]
     if number == 0:
-        return f"below {BEGINS[0]:,}"
-    if number == len(BEGINS):
-        return f"{BEGINS[-1]:,} or more"
-    return f"{BEGINS[number - 1]:,} to {BEGINS[number]:,}"
+        return f"below {ends[0]}"
+    if number == len(ends):
+        return f"{ends[-1]} or more"
+    return f"{ends[number - 1]} to {ends[number]}"
 
 
 def area_of(place: Lattice) -> Fraction | None:
@@ -110,6 +156,4 @@ def fit_classes(area: Fraction | None, *, integral: bool, below: int | None = No
 
 def classify(density: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Return the numbers of the classes of densities above 0."""
-    # Areas are rounded, so that a density can be a little below the limit that it equals.
-    limits = np.array(BEGINS, np.float64) * (1 - NEAR)
-    return np.searchsorted(limits, density, side="right").astype(np.uint8)
+    return Shown("", "").classify(density).astype(np.uint8)

@@ -18,6 +18,7 @@ from rasterio.windows import Window
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write import geotiff, pixels
+from geodp.io.write.geometry import has_raster
 from geodp.io.write.tables import RowErrors, names_of
 from geodp.io.write.view import View
 from geodp.table.card import Card
@@ -75,7 +76,7 @@ class Tiling:
 
 def why_no_mosaic(grid: Grid, side: int) -> str | None:
     """Return why a release in parts is written without a raster; None if there is one."""
-    if grid.raster_map is None:
+    if not has_raster(grid):
         return "only a grid of one map has a raster"
     if geotiff.band_count(grid) > geotiff.MAX_BANDS:
         return f"a raster has at most {geotiff.MAX_BANDS} combinations of attributes"

@@ -10,12 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from geodp import progress
 from geodp.accuracy.area_sums import Areas
 from geodp.io.write.geometry import geometry, has_geometry
+from geodp.io.write.scale import Shown
 from geodp.io.write.tables import (
+    UNCERTAINTY_COLUMNS,
     RowErrors,
     arrow_columns,
     centre_columns,
@@ -111,6 +114,21 @@ class View:
     def limit(self) -> int | None:
         """The office's limit of display; None: every count is shown."""
         return self.card.display_below
+
+    @property
+    def shown(self) -> Shown:
+        """What maps, styles and exports for the web colour rows by."""
+        return Shown(self.name, self.counted)
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """Names of the columns that areas are sums of, the count first."""
+        return (self.name,)
+
+    @property
+    def ratio(self) -> tuple[str, str, str] | None:
+        """Names of a column that is a quotient of two sums, and of these; None without one."""
+        return None
 
     @cached_property
     def located(self) -> bool:
@@ -209,6 +227,18 @@ class View:
             yield rows
             progress.advance(rows.size)
 
+    def rows_of_units(self, what: str) -> Iterator[ViewRows]:
+        """Yield all rows, and then one of every unit with an outline that has none, with 0.
+
+        Of a release by label, units may lack rows of some labels: only those that are listed are.
+        """
+        yield from self.rows(what)
+        grid = self.table.grid
+        if self.regions is None and grid.outlines is not None and not grid.attributes:
+            units = np.setdiff1d(np.arange(grid.size), grid.decode(self.table.key)[1])
+            for some in slices(units.size):
+                yield UnlistedRows(self, some, units=units[some])
+
     @property
     def all_rows(self) -> ViewRows:
         """All rows at once."""
@@ -228,11 +258,14 @@ class JointView(View):
 
     Attributes
     ----------
+    counts : View or None
+        The table with one count alone and all its labels, for exports of matrices.
     stem : str
         Name of its files and of layers in them: the count is one column of many.
     """
 
     counts_alone: ClassVar[bool] = False
+    counts: View | None = field(default=None, repr=False)
     stem: str
 
     @property
@@ -297,6 +330,50 @@ class ViewRows:
             return self.columns
         wkb, covering = self.outlines
         return self.columns.append_column("geometry", wkb).append_column("bbox", covering)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UnlistedRows(ViewRows):
+    """Rows of units whose count is 0, which tables do not list; their errors are the card's.
+
+    Attributes
+    ----------
+    units : int64[n]
+        Their columns in the grid.
+    """
+
+    units: IntArray
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return int(self.units.size)
+
+    @cached_property
+    def index(self) -> IntArray:
+        """Indices of the units: int64[2, n]."""
+        return np.stack([np.zeros_like(self.units), self.units])
+
+    @property
+    def count(self) -> CountArray:
+        """Zeros: int64[n]."""
+        return np.zeros(self.size, np.int64)
+
+    @cached_property
+    def columns(self) -> Any:
+        """Codes, 0 in sums, and what the card says of units that are not listed; else nothing."""
+        view, error = self.view, self.view.card.expected_error
+        known: dict[str, Any] = dict.fromkeys(view.sums, 0)
+        if view.counts_alone and error.cells is not None:
+            cells = error.cells
+            ends = cells.low, max(cells.beside, cells.isolated)
+            known |= zip(UNCERTAINTY_COLUMNS, (error.largest, *ends), strict=True)
+        codes = pa.array(view.table.grid.names.format(0, self.index).tolist(), pa.string())
+        arrays = [
+            codes if number == 0 else pa.array([known.get(one.name)] * self.size, one.type)
+            for number, one in enumerate(view.empty.columns.schema)
+        ]
+        return pa.table(arrays, schema=view.empty.columns.schema)
 
 
 class StoredRows:

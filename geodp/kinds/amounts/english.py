@@ -62,13 +62,14 @@ FILES: Mapping[str, str] = {
     "mean or median may be any amount within the clip",
     "marked": "{table}; begins with the byte order mark of UTF-8",
     "outlines": "{table}; with the outlines of the cells",
+    "units": "{table}; with the outlines of the units",
     "raster": "the numbers of the table as a map, north up; count, sum and classes of cells of the "
     "domain that the table does not list are 0, and their other numbers have no data",
 }
 """Descriptions of files in the index; the context of each is ``amounts_files.`` and its name."""
 
-FileKind = Literal["table", "marked", "outlines", "raster"]
-"""Names of the descriptions of entire files: tables of three kinds, and the raster."""
+FileKind = Literal["table", "marked", "outlines", "units", "raster"]
+"""Names of the descriptions of entire files: tables, and the raster."""
 
 
 def describe_file(texts: Mapping[str, str], kind: FileKind, amount: StatedAmount) -> str:
@@ -78,8 +79,9 @@ def describe_file(texts: Mapping[str, str], kind: FileKind, amount: StatedAmount
     ----------
     texts : mapping
         ``FILES``, or its translation.
-    kind : {"table", "marked", "outlines", "raster"}
-        A table as it is, with the byte order mark, or with outlines; or the raster.
+    kind : {"table", "marked", "outlines", "units", "raster"}
+        A table as it is, with the byte order mark, or with outlines of cells or of units; or the
+        raster.
     amount : StatedAmount
     """
     columns = (

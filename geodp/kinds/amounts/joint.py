@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
-from math import ceil, log10
+from itertools import chain, pairwise
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +17,29 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.publication import list_file, write_rows
+from geodp.io.numbers import numbers_of
+from geodp.io.write.frame import round_length
 from geodp.io.write.geotiff import MEDIA_TYPE, Band, name_bands, why_no_bands, write_columns
+from geodp.io.write.scale import Shown
 from geodp.io.write.tables import RowErrors, column_names
 from geodp.io.write.view import JointView, keep_rows
 from geodp.kinds.amounts.english import FILES, describe_file
 from geodp.kinds.amounts.estimates import Ends
 from geodp.kinds.amounts.kind import COUNT, MEAN, MEDIAN, SUM, AmountsCard, StatedAmount
 from geodp.kinds.amounts.numbers import AmountNumbers
-from geodp.kinds.amounts.scale import Scale
+from geodp.kinds.amounts.scale import Scale, exact
 from geodp.table.card import LeftOut
 from geodp.table.index import Joint
-from geodp.typing import KeyArray
+from geodp.typing import FloatArray, KeyArray
 
 NAME = "amounts"
 """Name of the files, without their endings."""
 
 DIGITS = 6
 """Digits of means and medians, of the span of the clip."""
+
+MAX_LIMITS = 7
+"""Most limits between classes of a style."""
 
 NO_DATA = "NaN, outside the domain, and where a number may be any amount within the clip"
 
@@ -78,6 +85,80 @@ class AmountsView(JointView):
         assert self.amount is not None
         more = {"amount": self.amount.name, "unit_of_amount": self.amount.unit}
         return {**super().about, **more}
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """Names of the columns that areas are sums of: records, the sum, and classes."""
+        assert self.amount is not None
+        total = (SUM,) if self.amount.notches else ()
+        return (self.name, *total, *(name_classes(self.amount) if self.amount.edges else ()))
+
+    @property
+    def ratio(self) -> tuple[str, str, str] | None:
+        """Names of the mean, of the sum and of records; None without sums."""
+        assert self.amount is not None
+        return (MEAN, SUM, self.name) if self.amount.notches else None
+
+    @cached_property
+    def shown(self) -> Shown:
+        """Means, or medians where there are no means, in classes of which most records are known.
+
+        Cells whose interval is longer than two classes have none.
+        """
+        assert self.amount is not None
+        column = MEAN if self.amount.notches else MEDIAN
+        names = (self.name, column, f"{column}_low", f"{column}_high")
+        parts = [
+            [np.asarray(numbers_of(rows.columns[name]), np.float64) for name in names]
+            for rows in chain([self.empty], self.rows("Choosing classes"))
+        ]
+        count, value, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+        known = ~np.isnan(value)
+        begins, step = divide(value[known], (high - low)[known], count[known])
+        lowest, highest = exact(self.amount.lower, "clip"), exact(self.amount.upper, "clip")
+        # No mean lies beyond the clip.
+        begins = tuple(begin for begin in begins if lowest < begin < highest)
+        return Shown(column, self.amount.unit, begins, by_area=False, widest=2 * step)
+
+
+def divide(
+    value: FloatArray, length: FloatArray, records: FloatArray
+) -> tuple[tuple[float, ...], float]:
+    """Choose limits between classes of equal width, and return it, too: a round number.
+
+    At most seven limits divide the values of nine in ten records, and at least half of the records
+    have an interval of at most two classes.
+
+    Parameters
+    ----------
+    value, length, records : float64[n]
+        Numbers of cells, the lengths of their intervals, and how many records they are of.
+
+    Examples
+    --------
+    >>> divide(np.array([210.0, 290.0, 350.0]), np.array([5.0, 5.0, 5.0]), np.ones(3))
+    ((250.0, 300.0, 350.0), 50.0)
+    """
+    if not records.sum() > 0:
+        return (), 0.0
+    few, many, middle = (
+        *(_quantile(value, records, share) for share in (0.05, 0.95)),
+        _quantile(length, records, 0.5),
+    )
+    least = Fraction(max((many - few) / MAX_LIMITS, middle / 2))
+    if not least:
+        return (), 0.0
+    steps = (round_length(least * times) for times in (1, 2, Fraction(5, 2)))
+    step = next(one for one in steps if one >= least)
+    first, last = ceil(Fraction(few) / step), floor(Fraction(many) / step)
+    return tuple(float(number * step) for number in range(first, last + 1)), float(step)
+
+
+def _quantile(values: FloatArray, weights: FloatArray, share: float) -> float:
+    """Return the smallest value up to which values have a share of the weights."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, share * reached[-1])])
 
 
 def view_of(release: AmountNumbers) -> AmountsView:

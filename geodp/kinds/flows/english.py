@@ -100,6 +100,10 @@ PAGE: Mapping[str, str] = {
 """Texts by name; the context of each in the catalogue is ``flows.`` and its name."""
 
 FILES: Mapping[str, str] = {
+    "flows": "trips between every two zones that have any, of all labels together, with standard "
+    "errors and 95 % intervals by the size of the flow; pairs that are not listed have 0",
+    "flows_marked": "{flows}; begins with the byte order mark of UTF-8",
+    "flows_lines": "{flows}; with the lines from origins to destinations",
     "pairs": "noisy trips between all blocks of {blocks}, before any estimate: unbiased, and often "
     "below 0",
     "labels_pairs": "noisy trips by label of all pairs of blocks of {blocks}, before any estimate: "
@@ -143,4 +147,4 @@ def describe_file(
     """
     size = "size_map" if on_map else "size_one" if side == 1 else "size_units"
     blocks = texts[size].format(side=side if on_map else side**2)
-    return texts[kind].format(blocks=blocks)
+    return texts[kind].format(blocks=blocks, flows=texts["flows"])

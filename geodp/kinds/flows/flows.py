@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows.decimals import find_weights
 from geodp.io.verify.card import require
 from geodp.io.write.tables import UNCERTAINTY_COLUMNS
+from geodp.io.write.view import JointView, View
 from geodp.kinds.flows.comparison import (
     TRIPS,
     FlowSide,
@@ -41,6 +42,7 @@ from geodp.kinds.flows.files import (
     read_prior,
     write_measured,
 )
+from geodp.kinds.flows.joint import view_of, write_flows
 from geodp.kinds.flows.kind import (
     DESTINATIONS,
     FLOWS,
@@ -58,7 +60,7 @@ from geodp.kinds.flows.kind import (
 )
 from geodp.kinds.flows.label_model import NoisyLabels, divide_labels
 from geodp.kinds.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
-from geodp.kinds.flows.pair_errors import PairErrors, are_near, state_errors
+from geodp.kinds.flows.pair_errors import are_near, look_up_errors, state_errors
 from geodp.kinds.flows.prior_flows import MEANING, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.reading.rules import find_stays
 from geodp.kinds.flows.regions import Crossing, divide_zones, ground_of
@@ -150,6 +152,9 @@ class Flows(Composite[FlowsCard]):
 
     __repr__ = one_line
 
+    # The table of all pairs has at most as many rows as that of flows.
+    joint_rows: ClassVar[dict[str, int]] = {FLOWS: 1}
+
     flows: Release = field(repr=False)
     origins: Release = field(repr=False)
     destinations: Release = field(repr=False)
@@ -201,6 +206,15 @@ class Flows(Composite[FlowsCard]):
         ).with_charge(charge)
         return replace(drawn, index=replace(drawn.index, pairs=drawn.state_errors()))
 
+    def view(self) -> JointView:
+        """Return the view of all pairs of zones, of all labels together, with their errors."""
+        stated, repeated = self.index.pairs, self.index.guarantee.contribution
+        return view_of(self.flows, self.origins.grid, stated, repeated)
+
+    def views(self) -> list[View]:
+        """Return the views of all pairs of zones and of both maps of ends, for exports."""
+        return [self.view(), *(one.view(name) for name, one in self.ends.tables.items())]
+
     def state_errors(self) -> StatedPairErrors | None:
         """Compute the errors of pairs of zones by size; None: no trips are released."""
         return state_errors(self._estimator())
@@ -216,8 +230,8 @@ class Flows(Composite[FlowsCard]):
         ----------
         errors : bool
             Add ``standard_error``, ``low`` and ``high`` of each pair by its size, as
-            ``index.pairs`` states them: at most as large for any pair with so many trips.
-            :meth:`estimate` simulates those of one flow.
+            ``index.pairs`` states them and ``flows.csv`` lists them: at most as large for any pair
+            with so many trips. :meth:`estimate` simulates those of one flow.
 
         Raises
         ------
@@ -234,9 +248,7 @@ class Flows(Composite[FlowsCard]):
                 code="flows-errors-by-label",
             )
         count = rows["count"].to_numpy().astype(np.float64)
-        columns = [np.empty(0)] * len(UNCERTAINTY_COLUMNS)
-        if count.size:
-            columns = [*PairErrors.of(self._estimator()).compute(count)]
+        columns = look_up_errors(self.index.pairs, count, self.index.guarantee.contribution)
         return rows.assign(**dict(zip(UNCERTAINTY_COLUMNS, columns, strict=True)))
 
     def _frame(self) -> Any:
@@ -562,11 +574,13 @@ class Flows(Composite[FlowsCard]):
         return list_constraints(self.plan)
 
     def write_joint(self, folder: Path) -> Joint:
-        """Write all that was measured besides the ends; return the index's entries of it."""
+        """Write all pairs of zones with their errors, and what was measured besides the ends."""
         # Nothing of a prior that is left out may be in a public file.
         prior = None if self.prior is None or self.prior.left_out else self.prior
         zones, attributes = Zones.of(self.origins.grid), self.flows.grid.attributes
-        return write_measured(self.noisy, self.labels, prior, zones, attributes, folder), ()
+        files, left_out = write_flows(self.view(), folder)
+        measured = write_measured(self.noisy, self.labels, prior, zones, attributes, folder)
+        return (*files, *measured), left_out
 
     def rebuild(self) -> Rebuilt[FlowsCard]:
         """Derive the index from the tables, the noisy pairs, and what was learned of them.

@@ -513,7 +513,7 @@ FILE_QUESTIONS = (
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
         "flows publish",
-        "--from {from_x},{from_y} --to {to_x},{to_y}",
+        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs EPSG:4326",
         ("--person {person} --trips 10", "--contribution NUMBER"),
         located=False,
         asks=(_MOST,),
@@ -538,7 +538,7 @@ FILE_QUESTIONS = (
         "How many trips lead from where to where? "
         "Every row is where a person was at a time, and trips are made of them.",
         "flows publish",
-        "--pings {x},{y} --time {time} --person {person}",
+        "--pings {x},{y} --points-crs EPSG:4326 --time {time} --person {person}",
         more="--trips 10",
         located=False,
         asks=(_MOST,),

@@ -218,6 +218,10 @@ def write_page(
     return write_static(view.card, header, sections, page, language, style, notice)
 
 
+OF_ZONES = ("flows", "flows_marked", "flows_lines", "blocks", "prior")
+"""Kinds of files that are described without a size of blocks."""
+
+
 def describe_files(release: Flows, language: Language) -> dict[str, str]:
     """Describe the files of a release in a language, by their descriptions in its index."""
     texts, promise = translate_texts(FILES, language, "flows_files"), release.index.guarantee
@@ -228,7 +232,7 @@ def describe_files(release: Flows, language: Language) -> dict[str, str]:
     on_map = release.origins.grid.names.on_map
     return {
         describe_file(FILES, *one, on_map=on_map): describe_file(texts, *one, on_map=on_map)
-        for one in [*kinds, ("blocks", 1), ("prior", 1)]
+        for one in [*kinds, *((kind, 1) for kind in OF_ZONES)]
     }
 
 

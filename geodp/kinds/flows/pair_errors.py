@@ -93,22 +93,11 @@ class PairErrors:
         variance += (MODEL_ERROR * trips) ** 2
         return np.asarray(np.maximum(np.sqrt(variance[0]), self.noise))
 
-    def compute(self, count: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Compute standard errors and 95 % intervals: float64[n] each.
-
-        Ends are those of :func:`geodp.kinds.flows.estimates.make_estimate` without a bias.
-        Standard errors have six significant digits, and ends three decimals.
-        """
-        error = self.standard_error(count)
-        spread, skew = QUANTILE * error, self.repeated * QUANTILE**2 / 2
-        low = np.maximum(count - spread, 0)
-        high = count + skew + np.sqrt(spread**2 + skew**2)
-        return six_digits(error), *widen(low, high)
-
     def state(self) -> StatedPairErrors:
         """State the errors by size, for the index."""
         count = np.array(SIZES, np.float64)
-        error, low, high = (one.tolist() for one in self.compute(count))
+        columns = find_ends(count, self.standard_error(count), self.repeated)
+        error, low, high = (one.tolist() for one in columns)
         rows = tuple(map(StatedPairError, SIZES, error, low, high))
         believed = None
         for one in reversed(rows):
@@ -116,6 +105,52 @@ class PairErrors:
                 break
             believed = one.trips
         return StatedPairErrors(MEANING, believed, rows)
+
+
+def find_ends(
+    count: FloatArray, error: FloatArray, repeated: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return standard errors and 95 % intervals of so many released trips: float64[n] each.
+
+    Ends are those of :func:`geodp.kinds.flows.estimates.make_estimate` without a bias.
+    Standard errors have six significant digits, and ends three decimals.
+    """
+    spread, skew = QUANTILE * error, repeated * QUANTILE**2 / 2
+    low = np.maximum(count - spread, 0)
+    high = count + skew + np.sqrt(spread**2 + skew**2)
+    return six_digits(error), *widen(low, high)
+
+
+def look_up_errors(
+    stated: StatedPairErrors | None, count: FloatArray, repeated: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return standard errors and 95 % intervals of single pairs, by what an index states.
+
+    Between two stated sizes the standard error is interpolated, and beyond the largest one it grows
+    in proportion to the flow. So whoever reads a release computes the same numbers.
+
+    Parameters
+    ----------
+    stated : StatedPairErrors or None
+        None: no trips are released, and there are no pairs.
+    count : float64[n]
+        Released trips.
+    repeated : int
+        Most trips of a unit.
+
+    Returns
+    -------
+    float64[n] each
+        Standard error, low and high end; see :func:`find_ends`.
+    """
+    if stated is None:
+        return count, count, count
+    size, error = (
+        np.array([getattr(one, name) for one in stated.sizes], np.float64)
+        for name in ("trips", "standard_error")
+    )
+    found = np.interp(count, size, error) * np.maximum(count / size[-1], 1)
+    return find_ends(count, found, repeated)
 
 
 def state_errors(estimator: FlowEstimator) -> StatedPairErrors | None:

@@ -27,6 +27,7 @@ from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.order import bits_for
 from geodp.grid.outlines import Outlines
 from geodp.grid.pairs import PairOrder
+from geodp.grid.unit_map import take_located
 from geodp.grid.units import pairs_of_units
 from geodp.io.read.rows.locators import transformation
 from geodp.kinds.flows.kernels import balancing
@@ -445,13 +446,6 @@ def find_outlines(table: Hierarchy) -> tuple[Outlines, IntArray]:
     if table.outlines is not None:
         return take_located(table.outlines)
     return _trace_table(table)
-
-
-@lru_cache(maxsize=4)
-def take_located(outlines: Outlines) -> tuple[Outlines, IntArray]:
-    """Take the outlines of units that lie somewhere, and their columns: int64[n]."""
-    column = np.flatnonzero(outlines.located)
-    return (outlines if column.size == outlines.shapes.size else outlines.take(column)), column
 
 
 @lru_cache(maxsize=4)

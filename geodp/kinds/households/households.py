@@ -101,6 +101,21 @@ class JointColumns(RowErrors):
         return [*persons, count, *homes, *bounds.mean_size.columns(DECIMALS)]
 
 
+@dataclass(frozen=True, eq=False)
+class HouseholdsView(JointView):
+    """The view of persons, households and mean size of the cells as one table."""
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """Names of the columns that areas are sums of."""
+        return (self.name, HOUSEHOLDS)
+
+    @property
+    def ratio(self) -> tuple[str, str, str]:
+        """Names of the mean size, of persons and of households."""
+        return COUNTS[2], self.name, HOUSEHOLDS
+
+
 LIVING = (
     "Households are counted where they live, each because of its counted members and with all of "
     "them; persons outside households are not among their members."
@@ -249,11 +264,11 @@ class Households(JointRelease[HouseholdsCard]):
         # The id of the table of persons is none of this table's.
         card = replace(self.persons.view(name or COUNTS[0]).card, release_id="")
         columns = JointColumns(0.0, None, self._errors)
-        return JointView(self.persons.table, card, columns, stem=card.name)
+        return HouseholdsView(self.persons.table, card, columns, stem=JOINT)
 
     def views(self) -> list[View]:
         """Return the view of the table, for exports."""
-        return [replace(self.view(), stem=JOINT)]
+        return [self.view()]
 
     @property
     def constraints(self) -> tuple[Constraint[Households], ...]:

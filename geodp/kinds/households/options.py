@@ -177,6 +177,7 @@ FILE_QUESTIONS = (
         "--by size --column size={size} --value {households}",
         more="--labels size=1,2,3,4,5,6,7+ --protect household --contribution NUMBER",
         without=("household",),
+        records=False,
         asks=(_WHOM,),
     ),
     FileQuestion(
@@ -185,6 +186,7 @@ FILE_QUESTIONS = (
         "--value {count} --households {households}",
         more="--protect person --contribution NUMBER",
         without=("household", "size"),
+        records=False,
     ),
 )
 """Questions that a file can answer by releases of households."""

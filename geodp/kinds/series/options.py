@@ -14,6 +14,7 @@ FILE_QUESTIONS = (
         "--period {period} --value {count}",
         more=f"--periods FIRST..LAST {_OF_A_SERIES} --contribution NUMBER",
         without=("person",),
+        records=False,
         asks=(ASK_PERIODS, ASK_PERSON_IN),
     ),
     FileQuestion(
@@ -23,6 +24,7 @@ FILE_QUESTIONS = (
         "--value {count}",
         more=f"{_OF_A_SERIES} --contribution NUMBER",
         without=("person", "period"),
+        records=False,
         dated=True,
         asks=(ASK_PERSON_IN,),
     ),

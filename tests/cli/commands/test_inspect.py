@@ -204,14 +204,16 @@ RAW = {
         "--unit-of-amount UNIT --code district --grid units:TABLE.csv --units-source WORDS",
     ),
     "trip_id,pickup_lon,pickup_lat,dropoff_lon,dropoff_lat,driver": (
-        "flows publish --from pickup_lon,pickup_lat --to dropoff_lon,dropoff_lat --person driver "
+        "flows publish --from pickup_lon,pickup_lat --to dropoff_lon,dropoff_lat "
+        "--points-crs EPSG:4326 --person driver "
         "--trips 10 --grid GRID",
     ),
     "from_zone,to_zone,trips": (
         "flows publish --from from_zone --to to_zone --value trips --contribution NUMBER",
     ),
     "device,time,lon,lat": (
-        "flows publish --pings lon,lat --time time --person device --trips 10",
+        "flows publish --pings lon,lat --points-crs EPSG:4326 --time time --person device "
+        "--trips 10",
     ),
     "user_id,timestamp,mesh_code": (
         "flows publish --stays mesh_code --time timestamp --person user_id --trips 10",

@@ -66,6 +66,6 @@ def test_the_style_has_classes_of_density_and_of_what_is_not_shown(tmp_path):
     assert """ attr='"n" / ($area / 1000000)' """ in plain
     assert plain.count("per km²") == 8
     few = vector_renderer(view_of(release.table, "n", nonnegative=False, below=5))
-    assert few.count("<range ") == 10
-    assert few.count("<symbol ") == 10
+    assert few.count("<range ") == 11
+    assert few.count("<symbol ") == 11
     assert 'label="below 0"' in few

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.io.write.export.web import CLASSES, NEGATIVE, WebSquares, list_colours
+from geodp.io.write.export.web import NEGATIVE, WebMap, WebSquares, list_colours
 from geodp.io.write.frame import Frame
 from geodp.io.write.scale import classify
 from geodp.table.card import StatedMetadata
@@ -44,26 +44,39 @@ def test_squares_that_meet_share_their_edges_and_end_with_the_map():
     assert south[squares.row == 0].tolist() == north[squares.row == 1].tolist()
 
 
+def below(view, limit):
+    """Return a view whose office shows counts below a limit as such."""
+    return replace(view, card=replace(view.card, metadata=StatedMetadata(display_below=limit)))
+
+
+def name_classes(layer):
+    """Return the names of the classes of all features."""
+    pieces = [columns["class"].to_pylist() for columns, _ in layer.pieces("Testing")]
+    return np.array([name for some in pieces for name in some])
+
+
 def test_classes_are_those_of_all_maps():
     made = release(GRIDS["mesh"], "laplace")
-    squares = WebSquares.of(made.table).widen(2)
+    layer = WebMap.of(made.view()).widen(2)
+    squares = layer.squares
     area = Frame(GRIDS["mesh"].places[0], 2, (1, 1), None).areas()
     density = squares.count / area[squares.row, squares.col]
-    names = squares.classes(None)
+    names = name_classes(layer)
     above = density > 0
-    assert names[above].tolist() == [CLASSES[n] for n in classify(density[above])]
+    classes = layer.view.shown.classes
+    assert names[above].tolist() == [classes[n] for n in classify(density[above])]
     assert {*names[~above]} == {NEGATIVE}
-    few = squares.classes(100)
+    few = name_classes(replace(layer, view=below(layer.view, 100)))
     assert (few == "<100").tolist() == ((squares.count > 0) & (squares.count < 100)).tolist()
 
 
 def test_every_class_has_a_colour_of_its_own():
     for method in ("laplace", "pyramid"):
         made = release(GRIDS["mesh"], method)
-        card = replace(made.card(), metadata=StatedMetadata(display_below=100))
-        colours = dict(list_colours(card))
+        view = below(made.view(), 100)
+        colours = dict(list_colours(view))
         assert len({*colours.values()}) == len(colours)
-        assert {*WebSquares.of(made.table).classes(100)} <= {*colours}
+        assert {*name_classes(WebMap.of(view))} <= {*colours}
 
 
 def test_the_card_says_the_error_of_squares_of_its_order():

@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows.pair_errors import SIZES, PairErrors
+from geodp.kinds.flows.pair_errors import SIZES, PairErrors, look_up_errors
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.units import make_units, unit_table
 from tests.refusals import refuses
@@ -37,7 +37,7 @@ def test_intervals_hold_the_truth_by_size(contribution, levels):
     made, true = np.zeros((2, key.size))
     made[np.searchsorted(key, table.key)] = table.count
     true[np.searchsorted(key, trips.key)] = trips.count
-    errors, low, high = PairErrors.of(release._estimator()).compute(made)
+    errors, low, high = look_up_errors(release.index.pairs, made, contribution)
     held = (low <= true) & (true <= high)
     for first, end in ((0, 4), (4, 16), (16, 64), (64, 1 << 20)):
         some = (first <= made) & (made < end)
@@ -45,6 +45,16 @@ def test_intervals_hold_the_truth_by_size(contribution, levels):
     # Errors are of the size of what was missed, and not much above where single pairs are measured.
     if levels is not None:
         assert 0.3 < np.sqrt(np.mean((made - true) ** 2)) / np.median(errors) < 1.5
+
+
+def test_errors_between_stated_sizes_are_hardly_below_those_of_the_release():
+    release = geodp.flows.publish(
+        concentrated(), contribution=1, epsilon=1, key=NoiseKey(bytes(32))
+    )
+    sizes = np.arange(1.0, 3000.0)
+    computed = PairErrors.of(release._estimator()).standard_error(sizes)
+    errors, *_ = look_up_errors(release.index.pairs, sizes, 1)
+    assert 0.98 < (errors / computed).min() <= (errors / computed).max() < 1.15
 
 
 def test_pairs_of_blocks_are_less_known_than_single_zones():

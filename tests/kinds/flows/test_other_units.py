@@ -12,9 +12,9 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.cells import cells_of
 from geodp.grid.outlines import Outlines
+from geodp.grid.unit_map import find_land
 from geodp.grid.units import add_other, grid_of_units
 from geodp.kinds.flows.page import write_page
-from geodp.kinds.flows.reading.reader import find_land
 from geodp.kinds.flows.regions import divide_zones
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.privacy.key import NoiseKey

@@ -268,7 +268,11 @@ def test_files_are_described_in_the_language_of_the_page(release, shared):
     opened = geodp.open(shared.write(release))
     for language in ("en", "ja"):
         texts = describe_files(opened, language)
-        assert {one.what for one in opened.index.files} <= {*texts}
+        # What every kind of release has is described with its own formats.
+        own = {
+            one.what for one in opened.index.files if one.name not in ("flows.csvt", "flows.qml")
+        }
+        assert own <= {*texts}
         page = write_page(opened, language, simulations=20)
         for english, level in zip(texts, opened.index.guarantee.levels, strict=False):
             assert f"{level.side} by {level.side} zones" in english

@@ -15,12 +15,12 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.cells import system
 from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.grid.outlines import Outlines
+from geodp.grid.unit_map import find_land
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.polygons import Circle
 from geodp.kinds.flows import zones as of_zones
 from geodp.kinds.flows.page import write_page
 from geodp.kinds.flows.publish import prepare_flows
-from geodp.kinds.flows.reading.reader import find_land
 from geodp.kinds.flows.streams import StreamDesign
 from geodp.kinds.flows.zones import (
     LEAST_LAW,

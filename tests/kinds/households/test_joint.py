@@ -54,7 +54,9 @@ def test_other_formats_have_the_same_and_the_outlines(tmp_path):
     grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))
     release = publish(by_size=sizes_on(grid, scale=9))
     files, rows = rows_of(release, tmp_path)
-    assert [one.name.partition(".")[2] for one in files] == ["csv", "csvt", "parquet", "gpkg"]
+    assert [one.name.partition(".")[2] for one in files] == [
+        *("csv", "csvt", "parquet", "gpkg", "qml")
+    ]
     layers = [
         geopandas.read_parquet(tmp_path / files[2].name),
         geopandas.read_file(tmp_path / files[3].name),

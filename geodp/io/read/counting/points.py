@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.grid.cells.cell_grid import CellMap
 from geodp.grid.lattice import Lattice
+from geodp.grid.unit_map import find_land
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
 from geodp.io.read.layout.presets import describe_layout
@@ -43,8 +43,8 @@ from geodp.table.source import Fact
 
 NO_MAP = Rule(
     "points-need-map",
-    "Points need a grid of one map with a place on the Earth, such as jis:half or h3:7; records in "
-    "areal units are located by their codes (--code, code=).",
+    "Points need a grid of one map with a place on the Earth, such as jis:half or h3:7, or areal "
+    "units with outlines; records in other units are located by their codes (--code, code=).",
 )
 
 CODE_AND_POINT = Rule(
@@ -160,12 +160,18 @@ class PointRows:
     def lattice(self) -> Lattice:
         """The map on which points are located; UsageError if the grid has none."""
         reader = self.reader
-        place = reader.grid.maps.one
-        if place is None or place.transform is None:
-            place = CellMap.of(reader.grid, reader.outside == "drop")
-        if place is None:
+        place = None if reader.grid.maps.one is None else find_land(reader.grid, drops=self.drops)
+        # Cells and outlines of units have a CRS and no transform.
+        if place is None or (place.transform is None and place.crs is None):
             raise UsageError(NO_MAP)
         return place
+
+    @property
+    def drops(self) -> bool:
+        """Whether points in no unit are left out; the outside of units is all beyond them."""
+        reader = self.reader
+        crops = reader.outside == "crop" and reader.grid.known_outlines is not None
+        return reader.outside == "drop" or crops
 
     def locate_columns(self) -> list[Locator]:
         """Return the locators by columns of codes or coordinates; empty where there are none.

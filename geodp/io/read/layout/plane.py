@@ -67,7 +67,7 @@ def find_other_unit(
     remedy : str
         What to do; "{such}" stands for an example of a CRS.
     """
-    if lattice.crs is None or lattice.transform is None or not x.size:
+    if lattice.crs is None or not x.size:
         return ""
     from pyproj import CRS
 

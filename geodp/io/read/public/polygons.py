@@ -112,12 +112,22 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     InputError
         The file is unreadable or holds anything but polygons with different names.
     """
-    file = os.fspath(path)
     outlines = grid.known_outlines
     crs = grid.require_map(NO_EARTH).crs if outlines is None else outlines.crs
     if crs is None:
         raise UsageError(NO_EARTH)
     shapes, fields = read_shapes_in(path, crs)
+    return dict(zip(name_polygons(path, fields, shapes.size, name), shapes, strict=True))
+
+
+def name_polygons(
+    path: FilePath, fields: dict[str, list[Any]], number: int, name: str | None
+) -> list[str]:
+    """Return the names of so many polygons in the order of their file.
+
+    ``fields``, ``name`` and errors: see :func:`read_layer` and :func:`read_polygons`.
+    """
+    file = os.fspath(path)
     plain = {field.casefold(): field for field in reversed(fields)}
     chosen = name or next((plain[candidate] for candidate in NAMES if candidate in plain), None)
     if chosen is None and fields:
@@ -127,7 +137,7 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
             code="polygon-name-missing",
         )
     if chosen is None:
-        names = [str(number) for number in range(1, shapes.size + 1)]
+        names = [str(at) for at in range(1, number + 1)]
     elif chosen in fields:
         names = [str(value) for value in fields[chosen]]
     else:
@@ -140,7 +150,7 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
         raise InputError(
             f"The names in the field {chosen} do not differ.", file=file, code="polygon-names-alike"
         )
-    return dict(zip(names, shapes, strict=True))
+    return names
 
 
 def read_shapes_in(
@@ -149,6 +159,23 @@ def read_shapes_in(
     """Read the shapes of one kind in a file, in a CRS: shapely objects[n], and its fields by name.
 
     Raises as :func:`read_polygons` does.
+    """
+    shapes, fields, crs_of_file = read_layer(path, kind)
+    if crs_of_file is None:
+        raise InputError(
+            f"The file does not say the CRS of its polygons; write it into the file ({crs}).",
+            file=os.fspath(path),
+            code="polygons-without-crs",
+        )
+    return move_polygons(shapes, crs_of_file, crs), fields
+
+
+def read_layer(
+    path: FilePath, kind: ShapeKind = POLYGONS
+) -> tuple[Any, dict[str, list[Any]], str | None]:
+    """Read the shapes of one kind in a file as they are, its fields by name, and its CRS.
+
+    Raises InputError for a file that is unreadable or holds anything but such shapes.
     """
     import shapely
 
@@ -159,13 +186,7 @@ def read_shapes_in(
         shapes, fields, crs_of_file = _of_table(path)
     if not shapes.size or not {*shapely.get_type_id(shapes)} <= kind.types:
         raise InputError(kind.others, file=os.fspath(path))
-    if crs_of_file is None:
-        raise InputError(
-            f"The file does not say the CRS of its polygons; write it into the file ({crs}).",
-            file=os.fspath(path),
-            code="polygons-without-crs",
-        )
-    return move_polygons(shapes, crs_of_file, crs), fields
+    return shapes, fields, crs_of_file
 
 
 def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:

@@ -74,7 +74,8 @@ OFF_ANCHOR = Rule(
 NO_COORDINATES = Rule(
     "units-have-no-coordinates",
     "Areal units have no coordinates of their own: name their column of codes (--code, code=), or "
-    "read single points as such (--points, read_points) on cells of H3 or S2.",
+    "read single points as such (--points, read_points) on units with outlines or cells of H3 or "
+    "S2.",
 )
 WKT = re.compile(r"\s*(SRID=[0-9]+;)?\s*(MULTI)?(POINT|LINESTRING|POLYGON)\b", re.IGNORECASE)
 """Beginning of a geometry in text."""

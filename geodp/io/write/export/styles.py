@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
-from geodp.io.write.export.web import CLASS, list_colours, why_not_on_web
+from geodp.io.write.export.web import CLASS, list_colours, name_legend, why_not_on_web
 from geodp.io.write.format import Export
 from geodp.io.write.qgis_style import qml, why_no_style
-from geodp.io.write.scale import area_of
 from geodp.io.write.view import View
 
 
@@ -19,6 +19,7 @@ class Qml(Export):
     name: ClassVar[str] = "qml"
     ending: ClassVar[str] = "qml"
     help: ClassVar[str] = "style for QGIS, which loads it with a file of the same name"
+    takes_columns: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
         """Require a grid with coloured cells."""
@@ -36,6 +37,7 @@ class MapLibre(Export):
     name: ClassVar[str] = "maplibre"
     ending: ClassVar[str] = "style.json"
     help: ClassVar[str] = "style for MapLibre, with a legend, for the PMTiles of the same name"
+    takes_columns: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
         """Require the same as the tiles."""
@@ -50,33 +52,33 @@ class MapLibre(Export):
 
 def style_of(view: View, tiles: str) -> dict[str, Any]:
     """Return a style of MapLibre as plain values; ``tiles``: name of the file of tiles."""
-    colours = list_colours(view.card)
-    has_area = area_of(view.table.grid.places[0]) is not None
+    colours, of_class = list_colours(view), ["get", CLASS]
     # Classes come with the features, so that the style needs no thresholds.
-    match: list[Any] = ["match", ["get", CLASS]]
-    for name, colour in colours:
-        match += [name, colour]
+    colour = ["match", of_class, *chain.from_iterable(colours), "#808080"]
+    layer = {"type": "fill", "paint": {"fill-color": colour, "fill-antialias": False}}
+    if view.table.grid.maps.one is None:
+        widths = [(name, THINNEST * (1 + at)) for at, (name, _) in enumerate(colours)]
+        width = ["match", of_class, *chain.from_iterable(widths), THINNEST]
+        layout = {"line-cap": "round", "line-sort-key": ["get", view.name]}
+        paint = {"line-color": colour, "line-width": width}
+        layer = {"type": "line", "layout": layout, "paint": paint}
+    name = view.layer
     return {
         "version": 8,
-        "name": view.name,
+        "name": name,
         "metadata": {
             "geodp": view.about,
             "legend": {
-                "title": f"{view.counted} per {'km²' if has_area else 'cell'}",
-                "classes": [{"class": name, "colour": colour} for name, colour in colours],
+                "title": name_legend(view),
+                "classes": [{"class": one, "colour": each} for one, each in colours],
             },
         },
-        "sources": {view.name: {"type": "vector", "url": f"pmtiles://{tiles}"}},
-        "layers": [
-            {
-                "id": view.name,
-                "type": "fill",
-                "source": view.name,
-                "source-layer": view.name,
-                "paint": {"fill-color": [*match, "#808080"], "fill-antialias": False},
-            }
-        ],
+        "sources": {name: {"type": "vector", "url": f"pmtiles://{tiles}"}},
+        "layers": [{"id": name, **layer, "source": name, "source-layer": name}],
     }
 
+
+THINNEST = 0.75
+"""Width of the thinnest lines in pixels; those of the second class are twice as wide, and so on."""
 
 EXPORTS = (MapLibre(), Qml())

@@ -70,7 +70,7 @@ class FlatGeobuf(Export):
 
         grid = view.table.grid
         # FlatGeobuf needs all features at once for its index.
-        some = (rows.located for rows in view.rows("Writing FlatGeobuf"))
+        some = (rows.located for rows in view.rows_of_units("Writing FlatGeobuf"))
         rows = pa.concat_tables([view.empty.located, *some])
         # Nor does it take rows without an outline.
         rows = rows.filter(rows["geometry"].is_valid())

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from geodp.cli.figures import DASH, Row, ShownRows, list_differences, list_estimates
+from geodp.cli.layers import is_layer
 from geodp.cli.regions import read_labels, show_labels
 from geodp.cli.using import (
     Changed,
@@ -40,8 +41,11 @@ Groups = list[tuple[str, str, list[tuple[Any, Any]]]]
 
 
 def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
-    """Estimate trips between areas, or across lines; of areas alone, trips from and to them."""
-    if names_areas(options):
+    """Estimate trips between areas, or across lines; of areas alone, trips from and to them.
+
+    So are those of the polygons of a layer.
+    """
+    if names_areas(options) or is_layer(options.get("output")):
         _require_whole(options)
         return estimate_quantities({time: one.ends for time, one in parts.items()}, options)
     labels, simulations = read_labels(options["labels_of"], "--label"), options["simulations"]

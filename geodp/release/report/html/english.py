@@ -499,6 +499,7 @@ _AS_THEY_ARE = (
         "the counts with outlines of the cells, for GIS; one row for every cell that is not 0; "
         "cells of the domain that are not listed are 0"
     ),
+    "the counts with outlines of the units, for GIS; one row for every unit, also those of 0",
     "types of the CSV's columns, for GDAL and QGIS",
     "the counts as a map, north up; cells of the domain that the tables do not list are 0",
     "QGIS style of the raster and of the outlines: fixed classes",

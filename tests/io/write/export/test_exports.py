@@ -28,7 +28,7 @@ REFUSED = {
     "mesh": {"stac", "omx"},
     "metres": {"stac", "csv:estat", "omx"},
     "attribute": {"stac", "csv:estat", "netcdf", "omx"},
-    "pairs": {"stac", "csv:estat", *WEB},
+    "pairs": {"stac", "csv:estat"},
     "nowhere": {"stac", "csv:estat", "omx", "gpkg", "fgb", *WEB},
 }
 

@@ -17,7 +17,7 @@ from geodp.io.write.export import geojson
 from geodp.io.write.export.geojson import GeoJSON
 from geodp.io.write.export.pmtiles import MIN_PIXELS, TILE, PMTiles, plan_zooms
 from geodp.io.write.export.styles import MapLibre
-from geodp.io.write.export.web import WebSquares, outlines_of, why_not_on_web
+from geodp.io.write.export.web import WebSquares, find_layer, outlines_of, why_not_on_web
 from geodp.io.write.export.workbook import Xlsx
 from geodp.table.card import StatedMetadata
 from geodp.table.counts import ReleasedTable
@@ -60,7 +60,6 @@ def test_geojson_has_every_cell_that_fits(name, tmp_path):
 def test_geojson_of_more_cells_has_sums_over_squares(tmp_path, monkeypatch):
     monkeypatch.setattr(geojson, "MAX_FEATURES", 20)
     view = view_of(GRIDS["mesh"])
-    monkeypatch.setattr(geojson.fit_squares, "__defaults__", (20,))
     GeoJSON().write(view, tmp_path / "x.geojson")
     document = json.loads((tmp_path / "x.geojson").read_text(encoding="utf-8"))
     counts = [one["properties"]["residents"] for one in document["features"]]
@@ -190,7 +189,8 @@ def test_the_style_colours_every_class_of_the_tiles(method, tmp_path):
     legend = style["metadata"]["legend"]
     assert legend["title"] == "residents per km²"
     assert {one["class"]: one["colour"] for one in legend["classes"]} == colours
-    assert {*WebSquares.of(view.table).classes(30)} <= {*colours}
+    (_, _), *pieces = find_layer(view).pieces("Testing")
+    assert {name for columns, _ in pieces for name in columns["class"].to_pylist()} <= {*colours}
     assert "<30" in colours
 
 

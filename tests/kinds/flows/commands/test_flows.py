@@ -59,8 +59,8 @@ def test_the_space_that_is_required_does_not_depend_on_trips(trips, tmp_path, mo
         trips.write_text(changed)
         words = (*COUNTED, "--output", tmp_path / "out", "--overwrite")
         done("flows", "publish", trips, *GRID, *PLACES, *words)
-    # All pairs of 64 zones, and both maps.
-    assert required == [64**2 + 2 * 64] * 3
+    # All pairs of 64 zones, with and without errors, and both maps.
+    assert required == [2 * 64**2 + 2 * 64] * 3
 
 
 def test_weights_are_explained_and_other_ones_are_refused(call, tmp_path):

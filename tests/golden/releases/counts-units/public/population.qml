@@ -1,32 +1,9 @@
 <!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
 <qgis version="3.22" styleCategories="Symbology">
-  <pipe>
-    <rasterrenderer type="singlebandpseudocolor" band="1" opacity="1" alphaBand="-1"
-        classificationMin="0" classificationMax="10000">
-      <rasterTransparency>
-        <singleValuePixelList>
-          <pixelListEntry min="0" max="0" percentTransparent="100"/>
-        </singleValuePixelList>
-      </rasterTransparency>
-      <rastershader>
-        <colorrampshader colorRampType="DISCRETE" classificationMode="1" clip="0"
-            minimumValue="0" maximumValue="10000">
-          <item value="0" label="0" color="#000000" alpha="0"/>
-          <item value="9.5" label="1 – 9" color="#f1605d" alpha="255"/>
-          <item value="29.5" label="10 – 29" color="#d8456c" alpha="255"/>
-          <item value="99.5" label="30 – 99" color="#b73779" alpha="255"/>
-          <item value="299.5" label="100 – 299" color="#942c80" alpha="255"/>
-          <item value="999.5" label="300 – 999" color="#732081" alpha="255"/>
-          <item value="2999.5" label="1,000 – 2,999" color="#52137c" alpha="255"/>
-          <item value="9999.5" label="3,000 – 9,999" color="#2f1163" alpha="255"/>
-          <item value="inf" label="10,000 or more" color="#120d31" alpha="255"/>
-        </colorrampshader>
-      </rastershader>
-    </rasterrenderer>
-  </pipe>
   <renderer-v2 type="graduatedSymbol" attr='"population" / ($area / 1000000)' symbollevels="0"
       graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
     <ranges>
+      <range lower="0" upper="0" symbol="8" label="0" render="true"/>
       <range lower="0" upper="10" symbol="0" label="below 10 per km²" render="true"/>
       <range lower="10" upper="30" symbol="1" label="10 to 30 per km²" render="true"/>
       <range lower="30" upper="100" symbol="2" label="30 to 100 per km²" render="true"/>
@@ -45,6 +22,7 @@
       <symbol type="fill" name="5" alpha="1" clip_to_extent="1" force_rhr="0"><layer class="SimpleFill" enabled="1" pass="0" locked="0"><prop k="color" v="82,19,124,255"/><prop k="style" v="solid"/><prop k="outline_color" v="180,180,185,255"/><prop k="outline_width" v="0.1"/></layer></symbol>
       <symbol type="fill" name="6" alpha="1" clip_to_extent="1" force_rhr="0"><layer class="SimpleFill" enabled="1" pass="0" locked="0"><prop k="color" v="47,17,99,255"/><prop k="style" v="solid"/><prop k="outline_color" v="180,180,185,255"/><prop k="outline_width" v="0.1"/></layer></symbol>
       <symbol type="fill" name="7" alpha="1" clip_to_extent="1" force_rhr="0"><layer class="SimpleFill" enabled="1" pass="0" locked="0"><prop k="color" v="18,13,49,255"/><prop k="style" v="solid"/><prop k="outline_color" v="180,180,185,255"/><prop k="outline_width" v="0.1"/></layer></symbol>
+      <symbol type="fill" name="8" alpha="1" clip_to_extent="1" force_rhr="0"><layer class="SimpleFill" enabled="1" pass="0" locked="0"><prop k="color" v="247,247,249,255"/><prop k="style" v="solid"/><prop k="outline_color" v="180,180,185,255"/><prop k="outline_width" v="0.1"/></layer></symbol>
     </symbols>
   </renderer-v2>
 </qgis>

@@ -1,0 +1,29 @@
+<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
+<qgis version="3.22" styleCategories="Symbology">
+  <pipe>
+    <rasterrenderer type="singlebandpseudocolor" band="5" opacity="1" alphaBand="-1">
+      <rastershader>
+        <colorrampshader colorRampType="DISCRETE" classificationMode="1" clip="0">
+          <item value="400" label="below 400" color="#f1605d" alpha="255"/>
+          <item value="600" label="400 to 600" color="#732081" alpha="255"/>
+          <item value="inf" label="600 or more" color="#120d31" alpha="255"/>
+        </colorrampshader>
+      </rastershader>
+    </rasterrenderer>
+  </pipe>
+  <renderer-v2 type="graduatedSymbol" attr='if("mean_high" - "mean_low" &gt; 400, 2.30584300921e+18, "mean")' symbollevels="0"
+      graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
+    <ranges>
+      <range lower="-1.15292150461e+18" upper="400" symbol="0" label="below 400" render="true"/>
+      <range lower="400" upper="600" symbol="1" label="400 to 600" render="true"/>
+      <range lower="600" upper="1.15292150461e+18" symbol="2" label="600 or more" render="true"/>
+      <range lower="1.15292150461e+18" upper="3.45876451382e+18" symbol="3" label="not known well" render="true"/>
+    </ranges>
+    <symbols>
+      <symbol type="fill" name="0" alpha="1" clip_to_extent="1" force_rhr="0"><layer class="SimpleFill" enabled="1" pass="0" locked="0"><prop k="color" v="241,96,93,255"/><prop k="outline_color" v="241,96,93,255"/><prop k="style" v="solid"/><prop k="outline_style" v="solid"/><prop k="outline_width" v="0.3"/><prop k="outline_width_unit" v="MM"/><prop k="joinstyle" v="miter"/></layer></symbol>
+      <symbol type="fill" name="1" alpha="1" clip_to_extent="1" force_rhr="0"><layer class="SimpleFill" enabled="1" pass="0" locked="0"><prop k="color" v="115,32,129,255"/><prop k="outline_color" v="115,32,129,255"/><prop k="style" v="solid"/><prop k="outline_style" v="solid"/><prop k="outline_width" v="0.3"/><prop k="outline_width_unit" v="MM"/><prop k="joinstyle" v="miter"/></layer></symbol>
+      <symbol type="fill" name="2" alpha="1" clip_to_extent="1" force_rhr="0"><layer class="SimpleFill" enabled="1" pass="0" locked="0"><prop k="color" v="18,13,49,255"/><prop k="outline_color" v="18,13,49,255"/><prop k="style" v="solid"/><prop k="outline_style" v="solid"/><prop k="outline_width" v="0.3"/><prop k="outline_width_unit" v="MM"/><prop k="joinstyle" v="miter"/></layer></symbol>
+      <symbol type="fill" name="3" alpha="1" clip_to_extent="1" force_rhr="0"><layer class="SimpleFill" enabled="1" pass="0" locked="0"><prop k="color" v="217,217,222,255"/><prop k="outline_color" v="217,217,222,255"/><prop k="style" v="solid"/><prop k="outline_style" v="solid"/><prop k="outline_width" v="0.3"/><prop k="outline_width_unit" v="MM"/><prop k="joinstyle" v="miter"/></layer></symbol>
+    </symbols>
+  </renderer-v2>
+</qgis>
