@@ -93,19 +93,19 @@ class Captions:
     isolated: str = "Isolated cells come out too low."
     total: str = "Even the total tells no more than zeros would, on average."
     floor: str = "Blocks below {cells:,} cells tell no more than zeros would, on average."
-    told_squares: str = (
+    answer_squares: str = (
         "What this map can answer: the numbers of squares of about {km:g} km and larger, which "
         "hold half of all counts."
     )
-    told_cells: str = (
+    answer_cells: str = (
         "What this map can answer: the numbers of squares of {side:,} × {side:,} cells and "
         "larger, which hold half of all counts."
     )
-    told_part: str = (
+    answer_part: str = (
         "What this map can answer: the numbers of the coloured squares; they hold less than half "
         "of all counts."
     )
-    told_none: str = (
+    answer_none: str = (
         "What this map can answer: nothing about any square, as the noise is larger than the "
         "counts."
     )
@@ -183,12 +183,12 @@ JAPANESE = Captions(
     isolated="孤立したセルは実際より小さくなります。",
     total="合計でさえ、平均的にはすべて0とするより正確ではありません。",
     floor="{cells:,}セル未満の区画は、平均的には0とするより正確ではありません。",
-    told_squares="この地図から分かること: 一辺およそ{km:g} km以上の区画の値"
+    answer_squares="この地図から分かること: 一辺およそ{km:g} km以上の区画の値"
     "（全体の半分を占めます）。",
-    told_cells="この地図から分かること: {side:,} × {side:,} セル以上の区画の値"
+    answer_cells="この地図から分かること: {side:,} × {side:,} セル以上の区画の値"
     "（全体の半分を占めます）。",
-    told_part="この地図から分かること: 色の付いた区画の値のみ（全体の半分に届きません）。",
-    told_none="この地図から分かること: 雑音が値を上回るため、区画ごとの値は分かりません。",
+    answer_part="この地図から分かること: 色の付いた区画の値のみ（全体の半分に届きません）。",
+    answer_none="この地図から分かること: 雑音が値を上回るため、区画ごとの値は分かりません。",
     date="時点: {text}",
     source="出典: {text}",
     credit="{text}",
@@ -242,8 +242,8 @@ def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list
     elif error.isolated_cell is not None:
         lines.append(captions.isolated)
     # Which squares stand out of the noise, a reader of the map should know.
-    told = {panel.told for panel in panels}
-    if None not in told:
+    resolved = {panel.resolved for panel in panels}
+    if None not in resolved:
         lines[1:] = [" ".join([*lines[1:], *_tell(panels, captions)])]
     elif floor is not None and (size := floor.cells) != 1:
         sentence = captions.total if size is None else captions.floor.format(cells=size)
@@ -253,17 +253,19 @@ def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list
 
 def _tell(panels: list[Panel], captions: Captions) -> list[str]:
     """Write which squares of a map stand out of the noise; nothing where half of them do."""
-    frame, told = panels[0].frame, [panel.told or 0 for panel in panels]
+    frame, resolved = panels[0].frame, [panel.resolved or 0 for panel in panels]
     # Of two maps, the sentence holds for both.
-    if max(told) < 0:
-        return [captions.told_none]
-    if min(told) <= 0:
-        return [captions.told_part]
-    if max(told) <= frame.block:
+    if max(resolved) < 0:
+        return [captions.answer_none]
+    if min(resolved) <= 0:
+        return [captions.answer_part]
+    if max(resolved) <= frame.block:
         return []
     if frame.kilometres is None:
-        return [captions.told_cells.format(side=max(told))]
-    return [captions.told_squares.format(km=float(f"{float(max(told) * frame.kilometres):.2g}"))]
+        return [captions.answer_cells.format(side=max(resolved))]
+    return [
+        captions.answer_squares.format(km=float(f"{float(max(resolved) * frame.kilometres):.2g}"))
+    ]
 
 
 PALE = 0.65

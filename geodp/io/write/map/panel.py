@@ -61,7 +61,7 @@ class Panel:
     around : float64[rows, cols] or None
         Mean, over its land, of the smallest square around a block that is believed where the block
         is not; NaN where there is none. None if the margins of squares are unknown.
-    told : int or None
+    resolved : int or None
         Side in cells of the squares in which half of the released counts are believed; 0 if less
         than half ever is, -1 if nothing is. None if the margins of squares are unknown.
     """
@@ -77,7 +77,7 @@ class Panel:
     land: NDArray[np.uint8] | None = None
     least: float | None = None
     around: NDArray[np.float64] | None = None
-    told: int | None = None
+    resolved: int | None = None
 
     @classmethod
     def of(
@@ -121,20 +121,20 @@ class Panel:
         if not any(at % block for at in first):
             cells, margin = _margin(table.grid, number, frame, card)
         land = quarters_of_land(table.grid, place, block)
-        believed, least, around, told = None, None, None, None
+        believed, least, around, resolved = None, None, None, None
         if margin is not None:
             believed, least = _believe(counts, margin, land)
             if margins := _margins(table.grid, frame, card):
                 held = np.where(np.isnan(value), 0.0, area)
                 ashore = held if land is None else held * land / QUARTERS
                 start = first[0] // block, first[1] // block
-                around, told = _widen(counts, believed, (held, ashore), margins, start)
-                told *= block if told > 0 else 1
+                around, resolved = _widen(counts, believed, (held, ashore), margins, start)
+                resolved *= block if resolved > 0 else 1
         limit = view.limit
         few = None if limit is None else is_below(counts, limit)
         signed = not card.mechanism.nonnegative
         return cls(
-            frame, value, believed, cells, margin, limit, few, signed, land, least, around, told
+            frame, value, believed, cells, margin, limit, few, signed, land, least, around, resolved
         )
 
     @classmethod
@@ -256,10 +256,10 @@ def _widen(
         -1 if no square is believed.
     """
     around, open_ = np.full(counts.shape, np.nan), ~believed
-    enough, told = counts.sum() / 2, 0
+    enough, resolved = counts.sum() / 2, 0
     reached = float(counts[believed].sum())
     if believed.any() and reached >= enough:
-        told = 1
+        resolved = 1
     for level, margin in enumerate(margins, 1):
         at = np.ix_(
             *((np.arange(n) + f) >> level for n, f in zip(counts.shape, first, strict=True))
@@ -278,11 +278,11 @@ def _widen(
         around = np.where(known & (landless[at] | (areas[1] > 0)), mean[at], around)
         reached += float(counts[known].sum())
         open_ &= ~known
-        if not told and reached > 0 and reached >= enough:
-            told = 1 << level
+        if not resolved and reached > 0 and reached >= enough:
+            resolved = 1 << level
     if open_.all():
-        told = -1
-    return around, told
+        resolved = -1
+    return around, resolved
 
 
 def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | None, float | None]:

@@ -119,9 +119,9 @@ def test_what_noise_hides_is_known_in_larger_squares_or_nowhere(each):
     known = ~np.isnan(panel.around)
     if each == 0:
         assert panel.least == SURE * panel.margin
-        assert panel.told == -1
+        assert panel.resolved == -1
         assert not known.any()
     else:
-        assert panel.told > 1
+        assert panel.resolved > 1
         assert np.array_equal(known, ~panel.believed)
         assert np.median(panel.around[known]) == pytest.approx(each, rel=0.4)
