@@ -89,7 +89,7 @@ def test_each_file_is_looked_at(tmp_path):
 def test_trips_and_pings_are_looked_at_too(rows):
     place = {"crs": "EPSG:3035", "transform": (1000, 0, 4321000, 0, -1000, 3212000)}
     table = pd.DataFrame(BERLIN, columns=["lon", "lat"]).assign(id="a", time="2024-05-01 08:00")
-    read, columns = geodp.flows.read_pings, {"place": ("lat", "lon"), "time": "time"}
+    read, columns = geodp.flows.read_pings, {"place": ("lon", "lat"), "time": "time"}
     if rows == "trips":
         table = table.assign(to_lon=table.lon, to_lat=table.lat)
         read = geodp.flows.read_trips
