@@ -26,7 +26,7 @@ import click
 
 from geodp import __version__
 from geodp.cli import commands
-from geodp.cli.help import CommandFiles, Steps
+from geodp.cli.help import HELP_ALL_COMMANDS, CommandFiles, Steps
 from geodp.cli.translation import choose_language, format_error, translate, translate_message
 from geodp.errors import (
     AccessWarning,
@@ -60,6 +60,9 @@ def geodp(**_options: bool) -> None:
     Exit codes: 0 done, 1 failed, 2 wrong call, 3 verification failed,
                 4 budget refused, 5 input rejected.
     """
+
+
+geodp.params.append(HELP_ALL_COMMANDS)
 
 
 def _prepare(command: click.Command) -> click.Command:

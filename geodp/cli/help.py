@@ -43,6 +43,9 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 }
 """Commands in the order of use; commands of plugins come last."""
 
+RARE = ("mesh", "options", "join", "audit", "warmup")
+"""Commands that ``geodp --help-all`` lists alone."""
+
 GROUPS = (
     *("Input", "Domain", "Counts", "Flows", "Amounts", "Privacy", "Output", "Run", "Cluster"),
     "Options",
@@ -194,6 +197,16 @@ HELP_ALL = GroupedOption(
 )
 """``--help-all`` of a command whose ``--help`` shows its everyday options only."""
 
+HELP_ALL_COMMANDS = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all commands and exit.",
+)
+"""``--help-all`` of geodp, whose ``--help`` leaves :data:`RARE` commands out."""
+
 
 class CommandFiles(MutableMapping[str, click.Command]):
     """Commands by name, each in a file that is imported on first use.
@@ -280,8 +293,9 @@ class Steps(click.Group):
         steps["Others"] = tuple(
             name for name in self.list_commands(ctx) if not any(name in s for s in STEPS.values())
         )
+        hidden = () if ctx.meta.get(ALL) else RARE
         for title, names in steps.items():
-            commands = [(name, self.get_command(ctx, name)) for name in names]
+            commands = [(name, self.get_command(ctx, name)) for name in names if name not in hidden]
             # Click's default cuts the first sentence at 45 characters.
             rows = [(name, one.get_short_help_str(limit=300)) for name, one in commands if one]
             if rows:

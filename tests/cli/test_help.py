@@ -7,12 +7,15 @@ import pytest
 from click.shell_completion import get_completion_class
 
 from geodp.cli import geodp
-from geodp.cli.help import GROUPS, STEPS, GroupedOption, group_options
+from geodp.cli.help import GROUPS, RARE, STEPS, GroupedOption, group_options
 from geodp.cli.options import SHORT
 from geodp.errors import UsageError
 from tests.command import commands, context_of
 from tests.command import geodp as run
 from tests.refusals import refuses
+
+MOST_COMMANDS = 26
+"""Commands that the first screen of help lists."""
 
 COMMANDS = {tuple(name.split()): command for name, command in commands()}
 
@@ -50,9 +53,12 @@ def test_an_option_that_takes_one_value_is_not_given_twice(words):
 def test_every_command_is_a_step_once():
     named = [name for names in STEPS.values() for name in names]
     assert sorted(named) == sorted(geodp.commands)
-    said = run("--help").stdout
+    said, short = run("--help-all").stdout, run("--help").stdout
     places = [said.index(f"\n  {name} ") for name in named]
     assert places == sorted(places)
+    listed = [name for name in named if f"\n  {name} " in short]
+    assert listed == [name for name in named if name not in RARE]
+    assert len(listed) <= MOST_COMMANDS
     assert "..." not in said.partition("\n")[2]
 
 

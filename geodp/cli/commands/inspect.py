@@ -87,6 +87,11 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         inputs = path if file == files[0] else file
         proposed = _propose(path, {**options, **named}, description, inputs)
         answers = _list_answers(description, files if len(files) > 1 else [path], file, options)
+    tables = description.get("tables", ())
+    # Trips have no one place at which they could be counted, and other records may be no counts.
+    counted = not any(table["ends"] for table in tables) and _may_be_counts(proposed, tables)
+    if answers and not counted:
+        proposed["command"] = ""
     if as_json:
         description |= proposed | {"answers": answers}
         click.echo(json.dumps(description, ensure_ascii=False, indent=1))
@@ -96,13 +101,11 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         click.echo(f"raster: {_line(description['raster'])}")
     if rows:
         click.echo(translate_message(ROWS).format(**rows))
-    # Trips have no one place at which they could be counted.
-    ends = any(table["ends"] for table in description.get("tables", ()))
-    for table in description.get("tables", ()):
+    for table in tables:
         _print_table(table)
     for one in answers:
         _print_answer(one)
-    if answers and (ends or not proposed["command"]):
+    if answers and not proposed["command"]:
         return
     if answers:
         click.echo()
@@ -125,6 +128,12 @@ def _list_answers(
         }
         for one in list_answers(description, files)
     ]
+
+
+def _may_be_counts(proposed: dict[str, Any], tables: Sequence[dict[str, Any]]) -> bool:
+    """Test whether a proposed command has a column of counts, or one that may hold them."""
+    asked = BLANKS["--value"] in proposed["command"]
+    return not asked or any(table["counts"] for table in tables)
 
 
 def _print_answer(one: dict[str, Any]) -> None:
@@ -214,17 +223,12 @@ def _propose(
     if "value" in options:
         blanks += _blanks_of_labels(proposal.by)
     command = ""
-    if {"x", "y"} <= proposal.options.keys() and (proposal.amount or BLANKS["--points"] in blanks):
+    if {"x", "y"} <= proposal.options.keys() and BLANKS["--points"] in blanks:
         options["points_crs"] = DEGREES
-    if proposal.amount:
-        blanks = [one for one in blanks if not one.startswith("--value ")]
-        blanks += [f"--amount {quote(proposal.amount)}", BLANKS_OF_AMOUNTS]
     if all(
         "--" in question for question in proposal.questions
     ):  # else the file itself is to be changed
         command = command_of(publish, inputs, replace(proposal, options=options), blanks)
-        if proposal.amount:
-            command = command.replace("geodp publish ", "geodp amounts publish ", 1)
     areas = _areas(proposal.options)
     parts = {name: [*labels] for name, labels in proposal.attributes.items()}
     result = {"preset": proposal.preset, "attributes": parts, "asks": [*proposal.questions]}
@@ -246,9 +250,6 @@ TO_FILL = "to publish, after replacing what is in capitals:"
 PUBLIC_AREAS = "public areas (--bounds): {areas}"
 
 AS_TEMPLATE = "--grid like:TEMPLATE.tif"
-
-BLANKS_OF_AMOUNTS = "--clip LOWER UPPER --unit-of-amount UNIT"
-"""Placeholders of what only the operator knows of amounts, both public."""
 
 BLANKS = {
     "--grid": OF_GRID,

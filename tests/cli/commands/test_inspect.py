@@ -173,8 +173,9 @@ def test_amounts_are_proposed_as_amounts(tmp_path, name):
     shown = run(path).output
     assert f"{quote(name)}  (amounts)" in shown
     assert f"geodp amounts publish {quote(str(path))}" in shown
-    assert f"--amount {quote(name)} --clip LOWER UPPER --unit-of-amount UNIT" in shown
-    assert "--value" not in shown.splitlines()[-1]
+    assert f"--amount {quote(name)} --contribution NUMBER --clip LOWER UPPER" in shown
+    # Nothing here may be counts.
+    assert "--value" not in shown
     path.write_text("\n".join([f"mesh,{name},n", *(f"{row},7" for row in rows), ""]))
     shown = run(path).output.splitlines()[-1]
     assert shown.startswith("geodp publish")

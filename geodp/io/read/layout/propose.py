@@ -117,9 +117,6 @@ class Proposal:
     by : tuple of str
         Attributes after which columns are named, each of which may distinguish rows of a cell;
         empty for a preset's layout.
-    amount : str
-        Column of amounts that may be released instead of counts, of which there are none; empty
-        otherwise.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
@@ -128,7 +125,6 @@ class Proposal:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     levels: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
-    amount: str = ""
 
 
 def propose(
@@ -222,8 +218,7 @@ def propose(
     name = "" if chosen is None else chosen.name
     remaining = (*questions, *more[1], *level_requests)
     by = () if chosen is not None else _attributes_of(table, named)
-    amount = _find_amount(table, remaining)
-    return Proposal(determined, remaining, name, attributes, (*level_requests,), by, amount)
+    return Proposal(determined, remaining, name, attributes, (*level_requests,), by)
 
 
 def lacks_layout(reader: str, options: Mapping[str, Any]) -> bool:
@@ -542,13 +537,6 @@ def _of_points(
     if settings.get("value") and "contribution" not in settings and not settings["stated"]:
         questions.append(REQUEST_CONTRIBUTION)
     return options, questions
-
-
-def _find_amount(table: Mapping[str, Any], questions: Sequence[str]) -> str:
-    """Return the column of amounts of records, by the questions that remain; empty without one."""
-    # Rows at points may be persons; rows of codes without counts are records of amounts.
-    asked = any("--amount" in one and "--points" not in one for one in questions)
-    return str(table["amounts"][0]) if asked else ""
 
 
 def _mention_amounts(table: Mapping[str, Any]) -> str:
