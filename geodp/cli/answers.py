@@ -91,7 +91,7 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
         blanks = {
             flag
             for flag, values in options.items()
-            if any(word.isupper() and word not in columns for word in values)
+            if any(word.isupper() and word not in {*columns, DEGREES} for word in values)
         }
         asks = () if table["grid"] else (request_grid(table),)
         question = one.question.format_map(roles)

@@ -255,7 +255,7 @@ def _lacks_card(path: str | Path, folders: Iterable[Path]) -> VerificationError:
         named = ", ".join(near)
         return VerificationError(
             f"{path} holds no release itself, but these folders do: {named}.",
-            code="folder-without-release",
+            code="folder-beside-release",
         )
     return VerificationError(
         f"{path} holds no release: there is no public/{CARD}.", code="folder-without-release"

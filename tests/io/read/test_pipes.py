@@ -84,7 +84,15 @@ USUAL = {
         (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4"),
         "mask regions",
     ),
+    "households publish-series": (
+        ("2015=in.csv", "2020=in.csv", *HOMES, "--households", "n", "--person-in", "all"),
+        "mask regions metadata recipe",
+    ),
     "flows publish": (JOURNEYS, "metadata prior mask regions"),
+    "flows publish-series": (
+        ("2015=in.csv", "2020=in.csv", *JOURNEYS[1:], "--person-in", "all"),
+        "metadata prior mask regions",
+    ),
     "flows evaluate": (JOURNEYS[:-2], "prior mask regions"),
     "flows choose-trips": (
         ("in.csv", *ENDS, "--person", "n", "--largest", "5", *TERMS[:2], *TERMS[-2:]),

@@ -73,11 +73,11 @@ def test_sums_on_decimal_steps_are_the_nearest_numbers(tmp_path):
         assert value == float(f"{value:.1f}")
 
 
-def test_maps_of_counts_alone_are_refused_for_a_table_of_amounts(written, tmp_path):
+def test_larger_squares_have_means_but_no_medians(written, tmp_path):
     done = command("export", written, "--to", "pmtiles", "--output", tmp_path / "other")
-    assert done.returncode != 0
-    assert "export one of its tables (--table count)" in done.stderr
-    assert not (tmp_path / "other").exists()
+    alone = "mean" not in (written / "public" / "amounts.csv").read_text().partition("\n")[0]
+    assert ("larger squares have no median" in done.stderr) is alone
+    assert (tmp_path / "other" / "amounts.pmtiles").exists() is not alone
 
 
 def test_a_spreadsheet_hides_all_numbers_of_small_counts(tmp_path):

@@ -89,7 +89,7 @@ def counted(table, query, engine="duckdb"):
 
 
 def read(table, trips, per_pair=None):
-    places = {"origin": ("from_lat", "from_lon"), "destination": ("to_lat", "to_lon")}
+    places = {"origin": ("from_lon", "from_lat"), "destination": ("to_lon", "to_lat")}
     return geodp.flows.read_trips(
         table, grid=GRID, **places, person="id", trips=trips, per_pair=per_pair, outside="drop"
     )
@@ -247,7 +247,7 @@ def test_trips_outside_a_mask_take_no_place_of_others(tmp_path, trips):
     words, grid = masked(tmp_path, inside)
     query, publishing = printed("--trips", str(trips), *words)
     found = select(table, query)
-    places = {"origin": ("from_lat", "from_lon"), "destination": ("to_lat", "to_lon")}
+    places = {"origin": ("from_lon", "from_lat"), "destination": ("to_lon", "to_lat")}
     wanted = geodp.flows.read_trips(
         table, grid=grid, **places, person="id", trips=trips, outside="drop"
     )

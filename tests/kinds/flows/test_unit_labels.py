@@ -55,7 +55,7 @@ def test_labels_of_trips_are_read_between_units():
         geodp.flows.read_trips(pa.table(rows), grid=UNITS, key=KEY, **ends, **given)
         for ends in (
             {"origin": "o", "destination": "d"},
-            {"origin": ("oy", "ox"), "destination": ("dy", "dx")},
+            {"origin": ("ox", "oy"), "destination": ("dx", "dy")},
         )
     )
     assert codes.grid == pairs_of(UNITS, (HOUR, MODE))
@@ -162,7 +162,7 @@ def test_flows_between_cells_and_all_other_places_have_labels(spec, tmp_path):
     outside = (ends[0, :, 0] < 34.99) | (ends[0, :, 1] > 139.22)
     rows["hour"] = np.where(outside, 3, draw.integers(8, 20, number)).astype(str)
     made = geodp.flows.publish(
-        pa.table(rows), grid=grid, origin=("oy", "ox"), destination=("dy", "dx"), person="id",
+        pa.table(rows), grid=grid, origin=("ox", "oy"), destination=("dx", "dy"), person="id",
         trips=15, other="elsewhere", by="hour", epsilon=50, key=KEY,
     )  # fmt: skip
     for flows, released in ends_of(made):

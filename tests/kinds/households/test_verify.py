@@ -71,7 +71,7 @@ def test_a_table_of_both_counts_holds(meshed, shared):
         change_base("UPDATE gpkg_contents SET description = 'Nobody can learn anything.'"),
         change_base("UPDATE gpkg_spatial_ref_sys SET organization = 'NONE' WHERE srs_id = 6668"),
         change_base("UPDATE gpkg_metadata SET metadata = '{}'"),
-        change_base("CREATE INDEX more ON persons (persons)"),
+        change_base('CREATE INDEX more ON "persons-and-households" (persons)'),
         append("gpkg"),
         append("csv"),
         append("csvt"),

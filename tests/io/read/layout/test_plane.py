@@ -93,6 +93,6 @@ def test_trips_and_pings_are_looked_at_too(rows):
     if rows == "trips":
         table = table.assign(to_lon=table.lon, to_lat=table.lat)
         read = geodp.flows.read_trips
-        columns = {"origin": ("lat", "lon"), "destination": ("to_lat", "to_lon")}
+        columns = {"origin": ("lon", "lat"), "destination": ("to_lon", "to_lat")}
     with refuses(InputError, "coordinates-in-other-unit: degrees.*--points-crs EPSG:4326"):
         read(table, grid=geodp.Grid.regular((2, 2), **place), person="id", trips=1, **columns)

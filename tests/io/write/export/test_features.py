@@ -29,7 +29,7 @@ KEY = NoiseKey(bytes(32))
 @pytest.fixture(scope="module")
 def flows():
     trips = pandas.DataFrame(unit_trips(UNITS))
-    ends = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "trips": 4}
+    ends = {"origin": ("ox", "oy"), "destination": ("dx", "dy"), "person": "id", "trips": 4}
     return geodp.flows.publish(trips, grid=UNITS, epsilon=8, key=KEY, **ends)
 
 

@@ -241,8 +241,9 @@ def test_labels_that_are_none_are_refused(groups, more, said):
 
 def test_a_polygon_without_a_cell_is_named(groups, tmp_path):
     far = write_areas(tmp_path, partly=PARTLY, far=(80, 4, 90, 12))
+    blank = Runner(estimate).run(groups[1], "--polygons", far).stdout
+    assert re.search("far +count +–", blank)
     for command, *words in (
-        (estimate, "--polygons", far),
         (compare, "--polygons", far),
         (compare, "--polygons", far, "--label", "sex=m", "--against", "sex=f"),
         (report, "--places", far, "--output", tmp_path / "page.html"),

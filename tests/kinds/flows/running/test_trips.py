@@ -44,7 +44,7 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     folder, into = office
     done = choose(office)
     assert done.returncode == 0, done.stderr
-    use, where, promise = done.stdout.splitlines()
+    use, where, promise, *_ = done.stdout.splitlines()
     assert "Published in" in where
     assert "1.649 (exp(1/2))" in promise
     assert losses(office) == ["1/2"]

@@ -25,7 +25,7 @@ def test_what_is_said_without_json(tmp_path):
     """As of documents, answers are public, and are shown."""
     done = select(tmp_path / "out", "--k", 1, "--level", "jis:basic", "--mechanism", "exponential")
     assert done.returncode == 0, done.stderr
-    code, false, where, promise = done.stdout.splitlines()
+    code, false, where, promise, *_ = done.stdout.splitlines()
     card = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
     assert [{"code": code}] == card["chosen"]
     assert len(code) == 8
