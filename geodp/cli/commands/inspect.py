@@ -96,13 +96,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         description |= proposed | {"answers": answers}
         click.echo(json.dumps(description, ensure_ascii=False, indent=1))
         return
-    click.echo(translate_message(f"format: {description['format']}"))
-    if "raster" in description:
-        click.echo(f"raster: {_line(description['raster'])}")
-    if rows:
-        click.echo(translate_message(ROWS).format(**rows))
-    for table in tables:
-        _print_table(table)
+    _print_description(description, rows)
     for one in answers:
         _print_answer(one)
     if answers and not proposed["command"]:
@@ -111,6 +105,17 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         click.echo()
         click.echo(translate_message(HOW_MANY))
     _print_proposal(proposed)
+
+
+def _print_description(description: dict[str, Any], rows: dict[str, Any]) -> None:
+    """Print the format of a file and its tables, and the rows that were detected."""
+    click.echo(translate_message(f"format: {description['format']}"))
+    if "raster" in description:
+        click.echo(f"raster: {_line(description['raster'])}")
+    if rows:
+        click.echo(translate_message(ROWS).format(**rows))
+    for table in description.get("tables", ()):
+        _print_table(table)
 
 
 def _list_answers(
