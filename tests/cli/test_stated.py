@@ -41,7 +41,7 @@ def test_what_is_said_is_the_file_and_the_release_that_is_replaced(old, tmp_path
     assert found == StatedMetadata(supersedes=ID)
     with refuses(UsageError, "supersedes-twice: --supersedes"):
         stated(metadata=office, supersedes=old)
-    with refuses(VerificationError, "folder-without-release: no release"):
+    with refuses(VerificationError, "folder-beside-release: no release"):
         stated(supersedes=tmp_path)
 
 
