@@ -116,9 +116,14 @@ class View:
         return self.card.display_below
 
     @property
+    def coloured(self) -> str:
+        """Name of the column that maps, styles and exports for the web colour rows by."""
+        return self.name
+
+    @property
     def shown(self) -> Shown:
-        """What maps, styles and exports for the web colour rows by."""
-        return Shown(self.name, self.counted)
+        """The coloured column and its classes, which may follow from all rows."""
+        return Shown(self.coloured, self.counted)
 
     @property
     def sums(self) -> tuple[str, ...]:

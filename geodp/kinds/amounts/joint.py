@@ -99,6 +99,12 @@ class AmountsView(JointView):
         assert self.amount is not None
         return (MEAN, SUM, self.name) if self.amount.notches else None
 
+    @property
+    def coloured(self) -> str:
+        """Name of the column of means, or of medians where there are no means."""
+        assert self.amount is not None
+        return MEAN if self.amount.notches else MEDIAN
+
     @cached_property
     def shown(self) -> Shown:
         """Means, or medians where there are no means, in classes of which most records are known.
@@ -106,7 +112,7 @@ class AmountsView(JointView):
         Cells whose interval is longer than two classes have none.
         """
         assert self.amount is not None
-        column = MEAN if self.amount.notches else MEDIAN
+        column = self.coloured
         names = (self.name, column, f"{column}_low", f"{column}_high")
         parts = [
             [np.asarray(numbers_of(rows.columns[name]), np.float64) for name in names]

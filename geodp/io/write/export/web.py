@@ -149,10 +149,9 @@ def why_not_on_web(view: View) -> str | None:
         return why_no_geometry(grid) or NOWHERE
     if view.name in ADDED:
         return f"the count is called {view.name}, as another column is"
-    if grid.maps.one is not None and grid.outlines is None:
-        column = view.shown.column
-        if column not in (*view.sums, *(view.ratio or ())[:1]):
-            return f"larger squares have no {column}"
+    of_squares = (*view.sums, *(view.ratio or ())[:1])
+    if grid.maps.one is not None and grid.outlines is None and view.coloured not in of_squares:
+        return f"larger squares have no {view.coloured}"
     return None
 
 
