@@ -40,13 +40,19 @@ from geodp.registry import list_parts
 from geodp.release.composite import RegionalRelease, fill_tables, place_cells
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.release.inputs import check_labels, state_tables
-from geodp.release.metadata import require_series_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.opening import open_release
 from geodp.release.periods import Periods
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.release import Release
-from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_event, make_request
+from geodp.release.request import (
+    OF_TABLES,
+    Request,
+    choose_pyramid,
+    make_event,
+    make_request,
+    make_series_request,
+)
 from geodp.release.series import (
     PeriodsDesign,
     ReleasedPeriods,
@@ -477,8 +483,7 @@ class MapsKind(IndexKind):
         UsageError, BudgetError
             As for :func:`geodp.publish_series`; nothing was charged.
         """
-        request = make_request(**options)
-        request = replace(request, metadata=require_series_metadata(request.metadata))
+        request = make_series_request(**options)
         prepared = self.prepare_series(tables, Periods.of(times), request, person=person)
         warn_before_release(prepared.design.shown, between=1)
         return prepared.release()

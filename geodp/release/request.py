@@ -21,7 +21,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.terms import Terms
-from geodp.release.metadata import state_metadata
+from geodp.release.metadata import require_series_metadata, state_metadata
 from geodp.table.card import StatedMetadata
 from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
@@ -125,6 +125,19 @@ def make_request(*, metadata: Mapping[str, str | int] | None = None, **options: 
     terms = Terms.of(**pick(Terms.of, options))
     stated = state_metadata(metadata) if metadata else None
     return Request(terms=terms, metadata=stated, **options)
+
+
+def make_series_request(**options: Any) -> Request:
+    """Make the request of a series as :func:`make_request`; UsageError for a reference date, too.
+
+    Examples
+    --------
+    >>> make_series_request(epsilon=1, metadata={"title": "Stays"}).metadata.title
+    'Stays'
+    """
+    request = make_request(**options)
+    require_series_metadata(request.metadata)
+    return request
 
 
 def choose_pyramid(chosen: str | Mechanism | None, what: str) -> Pyramid:

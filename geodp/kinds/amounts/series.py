@@ -25,10 +25,15 @@ from geodp.kinds.amounts.publish import (
 )
 from geodp.kinds.amounts.streams import AmountAxes, AmountTable
 from geodp.privacy.assumption import ContributionBound
-from geodp.release.metadata import require_series_metadata
 from geodp.release.periods import Periods
 from geodp.release.preview import warn_before_release
-from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
+from geodp.release.request import (
+    OF_TABLES,
+    Request,
+    choose_pyramid,
+    make_request,
+    make_series_request,
+)
 from geodp.release.series import (
     PeriodsDesign,
     ReleasedPeriods,
@@ -195,8 +200,7 @@ def publish_series(
     True
     """
     chosen = AmountsSeriesOptions(person=person, **pick(AmountsSeriesOptions, options))
-    request = make_request(**options, method=method)
-    request = replace(request, metadata=require_series_metadata(request.metadata))
+    request = make_series_request(**options, method=method)
     prepared = prepare_series(
         tables, Periods.of(times), request, chosen, prior=prior, prior_source=prior_source
     )

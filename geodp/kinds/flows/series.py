@@ -24,10 +24,15 @@ from geodp.kinds.flows.publish import (
 from geodp.kinds.flows.zones import Zones, zones_of
 from geodp.privacy.loss import Budget
 from geodp.release.inputs import choose_prior
-from geodp.release.metadata import require_series_metadata
 from geodp.release.periods import Periods
 from geodp.release.preview import warn_before_release
-from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
+from geodp.release.request import (
+    OF_TABLES,
+    Request,
+    choose_pyramid,
+    make_request,
+    make_series_request,
+)
 from geodp.release.series import (
     PeriodsDesign,
     ReleasedPeriods,
@@ -135,8 +140,7 @@ def publish_series(
     periods = Periods.of(times)
     first = require_tables(tables, periods)
     unit = choose_unit(first, unit)
-    request = make_request(**options, method=method, unit=unit)
-    request = replace(request, metadata=require_series_metadata(request.metadata))
+    request = make_series_request(**options, method=method, unit=unit)
     known = None
     if prior is None or any(one is prior for one in tables):
         # Trips of any period are confidential, and no prior.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from geodp.advice import takes
@@ -23,10 +22,15 @@ from geodp.kinds.households.publish import (
 )
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.parts import Parts
-from geodp.release.metadata import require_series_metadata
 from geodp.release.periods import Periods
 from geodp.release.preview import warn_before_release
-from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
+from geodp.release.request import (
+    OF_TABLES,
+    Request,
+    choose_pyramid,
+    make_request,
+    make_series_request,
+)
 from geodp.release.series import (
     PeriodsDesign,
     ReleasedPeriods,
@@ -114,8 +118,7 @@ def publish_series(
     'epsilon = 1/2'
     """
     require_protect(protect)
-    request = make_request(**options, method=method, unit=protect)
-    request = replace(request, metadata=require_series_metadata(request.metadata))
+    request = make_series_request(**options, method=method, unit=protect)
     asked: dict[str, Any] = {"person": person, "size_attribute": size_attribute}
     prepared = prepare_series(tables, Periods.of(times), max_size, request, **asked)
     # Between: the frame of the decorator.

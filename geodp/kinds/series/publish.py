@@ -18,11 +18,10 @@ from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
 from geodp.release.inputs import check_labels
-from geodp.release.metadata import require_series_metadata
 from geodp.release.periods import Periods, name_part
 from geodp.release.preview import warn_before_release
 from geodp.release.publish import DrawnTable, design_table, prepare_table
-from geodp.release.request import OF_TABLES, Request, make_event, make_request
+from geodp.release.request import OF_TABLES, Request, make_event, make_request, make_series_request
 from geodp.release.series import PeriodsDesign, join_inputs, prepare_periods, require_alike
 from geodp.release.sharing import Noise, Person, share_budget, spread_loss
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
@@ -132,8 +131,7 @@ def publish_series(
     (2, '1', '1/2')
     """
     chosen = SeriesOptions(person=person, **pick(SeriesOptions, options))
-    request = make_request(**options, method=method)
-    request = replace(request, metadata=require_series_metadata(request.metadata))
+    request = make_series_request(**options, method=method)
     prepared = prepare_series(tables, Periods.of(times), request, chosen)
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
