@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -119,18 +120,22 @@ def _same_parquet(one: Path, other: Path, grid: Grid, worded: bool) -> bool:
 
     See :func:`is_rewritten`; no more than a row group of one column is in memory.
     """
-    files = [open_parquet(path) for path in (one, other)]
-    first, last = (file.schema_arrow for file in files)
-    if not first.equals(last) or not _same_metadata(first, last, grid, worded):
-        return False
-    # The footers are compared first: few bytes may say that they are any number of rows.
-    if files[0].metadata.num_rows != files[1].metadata.num_rows:
-        return False
-    return all(
-        piece.equals(expected)
-        for name in first.names
-        for piece, expected in zip(*(_pieces(file, name) for file in files), strict=True)
-    )
+    with ExitStack() as stack:
+        files = [open_parquet(path) for path in (one, other)]
+        for file in files:
+            # Threads of Arrow may hold a file a moment longer, and then Windows keeps its folder.
+            stack.callback(file.close, force=True)
+        first, last = (file.schema_arrow for file in files)
+        if not first.equals(last) or not _same_metadata(first, last, grid, worded):
+            return False
+        # The footers are compared first: few bytes may say that they are any number of rows.
+        if files[0].metadata.num_rows != files[1].metadata.num_rows:
+            return False
+        return all(
+            piece.equals(expected)
+            for name in first.names
+            for piece, expected in zip(*(_pieces(file, name) for file in files), strict=True)
+        )
 
 
 def _pieces(file: Any, name: str) -> Iterator[Any]:
