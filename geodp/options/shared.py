@@ -95,6 +95,12 @@ DOMAIN = grouped(
         "are unique.",
     ),
     Option(
+        "--units-name",
+        "Column of the table of --grid units: with the names of the finest units beside their "
+        "codes. Tables of the release have them, and areas can be named by them.",
+        metavar="COLUMN",
+    ),
+    Option(
         "--public-file",
         "How to open a public file, with the options that INPUTS have: "
         "units.member=list.csv, regions.header-row=4, public-totals.layer=Sheet1, "

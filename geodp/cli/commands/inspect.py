@@ -87,16 +87,19 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         inputs = path if file == files[0] else file
         proposed = _propose(path, {**options, **named}, description, inputs)
         answers = _list_answers(description, files if len(files) > 1 else [path], file, options)
+        units = _name_units(path, description, file)
     tables = description.get("tables", ())
     # Trips have no one place at which they could be counted, and other records may be no counts.
     counted = not any(table["ends"] for table in tables) and _may_be_counts(proposed, tables)
     if answers and not counted:
         proposed["command"] = ""
     if as_json:
-        description |= proposed | {"answers": answers}
+        description |= proposed | {"answers": answers, "units": units}
         click.echo(json.dumps(description, ensure_ascii=False, indent=1))
         return
     _print_description(description, rows)
+    if units:
+        click.echo(translate_message(f"as areal units of other files: {units}"))
     for one in answers:
         _print_answer(one)
     if answers and not proposed["command"]:
@@ -105,6 +108,24 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         click.echo()
         click.echo(translate_message(HOW_MANY))
     _print_proposal(proposed)
+
+
+def _name_units(path: FilePath, description: dict[str, Any], file: str) -> str:
+    """Return the options by which areas of a file are the units of other files; else nothing.
+
+    They are areas with codes that no grid has, and without counts.
+    """
+    from geodp.io.read.layout.propose import find_unit_names
+
+    table = description.get("tables", [{}])[0]
+    polygons = table.get("geometry") is not None and not table["points"]
+    key = table.get("key")
+    name = None if key is None else find_unit_names(path, [key])
+    if key is None or table["grid"] or table["counts"] or not (polygons or name):
+        return ""
+    named = [] if name is None else ["--units-name", name]
+    words = ["--grid", f"units:{file}", "--units-columns", key, *named, "--units-source", "WORDS"]
+    return " ".join(map(quote, words))
 
 
 def _print_description(description: dict[str, Any], rows: dict[str, Any]) -> None:

@@ -30,13 +30,14 @@ from geodp.io.read.layout.presets import (
     choose_fitting,
     find_layout,
 )
+from geodp.io.read.layout.recognise import find_named, fold_columns
 from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.locations import Fetched
 from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.names import find_attribute, fold, list_names, match
-from geodp.io.read.rows.span import MATRIX, OPENING, suggest_header
+from geodp.io.read.rows.span import MATRIX, OPENING, opening_options, suggest_header
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that declare where people may be; giving one replaces those of a preset."""
@@ -52,6 +53,9 @@ IDENTIFIED = ("contribution", "person", "household_id")
 
 PLACES = frozenset((*OF_PLACES, "points"))
 """Options that locate rows; with one of them, a preset's columns of places are not needed."""
+
+OF_CODES = ("area_code", "any_code", "code")
+"""Roles of columns of codes of units."""
 
 NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
 """Names of columns with cells of H3 and S2, in capitals."""
@@ -290,14 +294,34 @@ def _code_of_units(
         return None, []
     levels = supplied.get("units_columns")
     columns = str(levels).split(",")[:1] if levels else []
-    if not columns:
-        with suppress(GeodpError, OSError), closing(open_tables(path)) as tables:
-            columns = [*plain_columns(next(tables)).values()]
+    columns = columns or _columns_of_units(path)
     matches = [name for name in names if columns and fold(name) == fold(columns[0])]
     if len(matches) == 1:
         return matches[0], []
     plain = {*map(fold, names)}
     return None, [column for column in columns[1:] if fold(column) in plain]
+
+
+def find_unit_names(path: FilePath, columns: Sequence[str] = ()) -> str | None:
+    """Find the column of names beside a column of codes in a table of units, by the header.
+
+    ``columns``: those of the levels, if they are named, which are no names. None where no column
+    is named for names, or none for codes; also for a table that cannot be read, which raises its
+    error later.
+    """
+    plain = _columns_of_units(path)
+    folded = fold_columns(plain)
+    coded = columns or [plain[at] for role in OF_CODES for at in find_named(role, folded)]
+    named = [plain[at] for at in find_named("unit_name", folded) if plain[at] not in coded]
+    return named[0] if named and coded else None
+
+
+def _columns_of_units(path: FilePath) -> list[str]:
+    """Return the columns of a table of units; none for one that cannot be read."""
+    opening = opening_options(path)
+    with suppress(GeodpError, OSError), closing(open_tables(path, **opening)) as tables:
+        return [*plain_columns(next(tables)).values()]
+    return []
 
 
 def _system_of(grid: Any) -> str | None:
