@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.answers import DEGREES, HOW_MANY, OF_GRID, OF_UNITS, list_answers
+from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, list_answers
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
@@ -232,6 +232,7 @@ def _propose(
     """Return the preset that fits, the open questions, and the command that publishes inputs."""
     from geodp.cli.commands.publish import publish
     from geodp.cli.layout import command_of
+    from geodp.io.read.layout.inspect import DEGREES
     from geodp.io.read.layout.propose import propose
 
     try:
@@ -249,7 +250,9 @@ def _propose(
     if "value" in options:
         blanks += _blanks_of_labels(proposal.by)
     command = ""
-    if {"x", "y"} <= proposal.options.keys() and BLANKS["--points"] in blanks:
+    (table,) = description.get("tables", [{"crs": None}])[:1]
+    located = {"x", "y"} <= proposal.options.keys() and table["crs"] == DEGREES
+    if located and BLANKS["--points"] in blanks:
         options["points_crs"] = DEGREES
     if all(
         "--" in question for question in proposal.questions
@@ -281,6 +284,7 @@ BLANKS = {
     "--grid": OF_GRID,
     "--code": "--code COLUMN",
     "--points": "--points",
+    "--points-crs": "--points-crs CRS",
     "--person": "--contribution NUMBER",
     "--contribution": "--contribution NUMBER",
     "--by": "--value COLUMN",
@@ -382,8 +386,11 @@ ROLES = {
 
 def _roles(table: dict[str, Any]) -> dict[str, str]:
     """Remove the roles of columns from a description, and return them by column."""
+    from geodp.io.read.layout.inspect import PLANE
+
     roles: dict[str, str] = {}
-    for role, label in ROLES.items():
+    plane = {"x": "(x)", "y": "(y)"} if table.pop("crs") == PLANE else {}
+    for role, label in {**ROLES, **plane}.items():
         held = table.pop(role)
         for name in held if isinstance(held, list) else [held]:
             roles.setdefault(name, label)

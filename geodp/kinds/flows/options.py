@@ -513,10 +513,26 @@ FILE_QUESTIONS = (
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
         "flows publish",
-        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs EPSG:4326",
-        ("--person {person} --trips 10", "--contribution NUMBER"),
+        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs {crs} --person {person}",
+        more="--trips 10",
         located=False,
         asks=(_MOST,),
+    ),
+    FileQuestion(
+        "How many trips lead from where to where? Every row is one trip.",
+        "flows publish",
+        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs {crs}",
+        more="--contribution NUMBER",
+        without=("person", "count"),
+        located=False,
+    ),
+    FileQuestion(
+        "How many trips lead from where to where? Every row counts the trips between two places.",
+        "flows publish",
+        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs {crs} --value {count}",
+        more="--contribution NUMBER",
+        without=("person",),
+        located=False,
     ),
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
@@ -538,7 +554,7 @@ FILE_QUESTIONS = (
         "How many trips lead from where to where? "
         "Every row is where a person was at a time, and trips are made of them.",
         "flows publish",
-        "--pings {x},{y} --points-crs EPSG:4326 --time {time} --person {person}",
+        "--pings {x},{y} --points-crs {crs} --time {time} --person {person}",
         more="--trips 10",
         located=False,
         asks=(_MOST,),

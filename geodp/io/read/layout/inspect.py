@@ -45,6 +45,12 @@ from geodp.io.read.rows.span import Opening, is_name
 PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
 """Prefixes of the names of columns that say which values are hidden."""
 
+DEGREES = "EPSG:4326"
+"""CRS of columns of longitudes and latitudes in a proposed command: grids may have another."""
+
+PLANE = "CRS"
+"""What stands for the CRS of coordinates in metres, which no file says."""
+
 UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 """Name of the column for an unnamed index of pandas: it holds neither codes nor counts."""
 
@@ -93,10 +99,11 @@ def inspect(
         returns. For a raster, ``raster``: its header. Otherwise ``tables``, a list of: ``name``;
         ``columns``, a list of ``name`` with ``label`` or ``type``, or None if the first row looks
         like data; ``key``, the column of codes, ``origin`` and ``destination``, ``x`` and ``y``,
-        longitudes and latitudes, ``count``, ``household``, its ``size`` and numbers of
-        ``households``, each a name, or None if none is certain; ``keys``, ``counts``, ``times``,
-        ``persons`` and ``amounts``, which are no counts, names of all candidates; ``ends``, the
-        coordinates of both ends of trips; ``grid``, the name of a code system, or None if it is not
+        longitudes and latitudes or coordinates in metres, ``count``, ``household``, its ``size``
+        and numbers of ``households``, each a name, or None if none is certain; ``keys``,
+        ``counts``, ``times``, ``persons`` and ``amounts``, which are no counts, names of all
+        candidates; ``ends``, the coordinates of both ends of trips; ``crs`` of coordinates, "CRS"
+        if they are in metres, or None; ``grid``, the name of a code system, or None if it is not
         certain, and ``grids``, all candidates; ``digits`` of all codes, or None; ``quadkeys``,
         whether codes may be quadkeys; ``geometry``, the CRS of geometries, or None, and ``points``,
         whether all of them are points; ``own_grid``, for codes of no known grid the draft of a
@@ -228,11 +235,13 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
         "amounts": roles.amounts,
         "ends": roles.ends,
     }
+    crs = PLANE if roles.is_plane else DEGREES
     by_role: dict[str, Any] = {
         role: None if at is None else names[at] for role, at in single.items()
     }
     by_role |= {role: [names[at] for at in some] for role, some in several.items()}
-    by_role |= {"grid": roles.grid, "grids": [*roles.grids]}
+    located = roles.x is not None or bool(roles.ends)
+    by_role |= {"grid": roles.grid, "grids": [*roles.grids], "crs": crs if located else None}
     codes = () if roles.code is None else samples[roles.code]
     by_role["digits"] = None if roles.code is None else _digits(codes)
     by_role["quadkeys"] = judge_values(codes, QUADKEY.fullmatch) is not Verdict.NO
@@ -253,9 +262,10 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
         ``code``, ``x``, ``y``, ``origin``, ``destination``, ``count``, ``household``, ``size``,
         ``households``, ``time`` (no month or year), ``period`` (a year, a month or both, with a
         comma), ``person``, ``amount``; and ``from_x``,
-        ``from_y``, ``to_x``, ``to_y``. Roles that no column has are left out.
+        ``from_y``, ``to_x``, ``to_y``; ``crs``, that of coordinates. Roles that no column has are
+        left out.
     """
-    roles = {name: table[name] for name in ("x", "y", "origin", "destination", "count")}
+    roles = {name: table[name] for name in ("x", "y", "crs", "origin", "destination", "count")}
     roles |= {name: table[name] for name in ("household", "size", "households")}
     periods = [one for one in table["times"] if find_named("calendar", fold_columns([one]))]
     moments = [one for one in table["times"] if one not in periods]

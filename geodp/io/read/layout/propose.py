@@ -20,7 +20,7 @@ from geodp.grid.axes import JOINT
 from geodp.grid.cells import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
-from geodp.io.read.layout.inspect import KnownRoles, inspect
+from geodp.io.read.layout.inspect import PLANE, KnownRoles, inspect
 from geodp.io.read.layout.official_tables import KEY
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
@@ -82,6 +82,11 @@ REQUEST_HOUSEHOLDS = (
 
 OF_AMOUNTS = (
     "amounts such as {} are no counts, and geodp amounts publish releases their sums and means"
+)
+
+REQUEST_CRS = (
+    "name the CRS of the coordinates in metres (--points-crs), such as EPSG:25832, or EPSG:6677 in "
+    "Japan, whose plane rectangular systems have X to the north: there exchange x and y"
 )
 
 NO_HEADER = "the first row looks like data; the file needs a header with names"
@@ -546,6 +551,9 @@ def _of_points(
     if not table["persons"] and table["count"] is not None and not settings.get("points"):
         options.setdefault("value", [table["count"]])
     settings = {**options, **settings}
+    counted = settings.get("value") and not settings.get("points")
+    if options.get("x") and table["crs"] == PLANE and "points_crs" not in settings and not counted:
+        questions.append(REQUEST_CRS)
     if not settings.get("points") and not settings.get("value"):
         counts = _among(table["counts"]) or _mention_amounts(table)
         questions.append(

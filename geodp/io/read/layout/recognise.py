@@ -277,6 +277,12 @@ FAMILIES = {
 NOT_COUNTED = ("no_count", "time", "longitude", "latitude", "code")
 """Roles in words.toml whose columns hold no counts."""
 
+DEGREES, METRES = ("longitude", "latitude"), ("easting", "northing")
+"""Roles in words.toml of pairs of coordinates."""
+
+TURN = 360
+"""Degrees around the Earth."""
+
 UNSURE = "jis:quarter"
 """System whose codes look like those of another standard, for cells of 100 m."""
 
@@ -307,7 +313,7 @@ class Roles:
     grids : tuple of str
         All candidates for it.
     x, y : int or None
-        Columns of longitudes and latitudes.
+        Columns of longitudes and latitudes, or of coordinates in metres.
     count : int or None
         Column of counts.
     counts : tuple of int
@@ -321,7 +327,10 @@ class Roles:
     households : int or None
         Column of numbers of households, by its name.
     ends : tuple of int
-        Columns of longitude and latitude of both ends of a trip; empty without all four.
+        Columns of longitude and latitude of both ends of a trip, or of coordinates in metres;
+        empty without all four.
+    is_plane : bool
+        Whether ``x`` and ``y``, or ``ends``, are coordinates in metres.
     """
 
     code: int | None = None
@@ -341,6 +350,7 @@ class Roles:
     size: int | None = None
     households: int | None = None
     ends: tuple[int, ...] = ()
+    is_plane: bool = False
 
 
 def recognise(
@@ -378,12 +388,14 @@ def recognise(
     ends = (None, None) if code is not None else by_name.pair()
     if code is None and None in ends:
         code = by_name.only("code", first=True)
-    near, found_ends = list[int](), by_name.ends()
+    near, found_ends = list[int](), by_name.ends(DEGREES)
+    plane_ends = () if found_ends else _on_plane(columns, by_name.ends(METRES))
     if code is None and None in ends:
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
-            code = by_name.area(nowhere=by_name.only("longitude") is None and not found_ends)
+            nowhere = by_name.only("longitude") is None and not (found_ends or plane_ends)
+            code = by_name.area(nowhere=nowhere)
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
@@ -394,13 +406,20 @@ def recognise(
     # One coordinate alone locates nothing.
     if x is None or y is None or x == y:
         x = y = None
+    ends_on_plane = plane_ends if {*ends} == {None} else ()
+    on_plane: tuple[int, ...] = ()
+    # Beside codes, coordinates in metres are those of the cells.
+    if x is None and not (places or near or found_ends or ends_on_plane):
+        on_plane = _on_plane(columns, tuple(map(by_name.only, METRES)))
+        x, y = on_plane or (x, y)
     # A column has one role, and places come first as their names are the most distinctive.
     taken = places | {at for at in (x, y) if at is not None}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
     household, size = by_name.only("household", first=True), by_name.size()
     homes = {household, size} - {None} if household is not None else set()
-    hidden = {*taken, *named, *persons, *found_ends, *homes}.union(*map(by_name.all, NOT_COUNTED))
+    hidden = {*taken, *named, *persons, *found_ends, *ends_on_plane, *homes}
+    hidden = hidden.union(*map(by_name.all, NOT_COUNTED))
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
     amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
     free = {
@@ -427,8 +446,24 @@ def recognise(
         household=household,
         size=size,
         households=by_name.only("households"),
-        ends=found_ends,
+        ends=found_ends or ends_on_plane,
+        is_plane=bool(on_plane or ends_on_plane),
     )
+
+
+def _on_plane(columns: Sequence[Column], found: Sequence[int | None]) -> tuple[int, ...]:
+    """Return columns of coordinates if all have numbers beyond any degrees; else nothing."""
+    at = tuple(one for one in found if one is not None)
+    if not at or len(at) < len(found) or len({*at}) < len(at):
+        return ()
+    return at if all(_are_metres(columns[one].values) for one in at) else ()
+
+
+def _are_metres(values: Sequence[str]) -> bool:
+    """Test whether numbers are lengths and no degrees: most are further from 0 than any degree."""
+    numbers = [abs(float(one.replace(",", ".", 1))) for one in values if is_number(one)]
+    beyond = sum(one > TURN for one in numbers)
+    return judge(beyond, len(values) - beyond) is not Verdict.NO
 
 
 class _ColumnNames:
@@ -468,12 +503,12 @@ class _ColumnNames:
             return None, None
         return ends
 
-    def ends(self) -> tuple[int, ...]:
-        """Return the columns of longitude and latitude of both ends of a trip; empty without."""
+    def ends(self, axes: Sequence[str]) -> tuple[int, ...]:
+        """Return the columns of both coordinates of both ends of a trip; empty without."""
         found = [
             [at for at, names in enumerate(self._folded) if is_end(names[0], end, axis)]
             for end in ("first_end", "second_end")
-            for axis in ("longitude", "latitude")
+            for axis in axes
         ]
         return tuple(one[0] for one in found) if all(len(one) == 1 for one in found) else ()
 
