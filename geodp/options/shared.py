@@ -499,14 +499,27 @@ PERIODS = grouped(
     ),
     Option(
         "--periods",
-        "With --period: the first and the last period, such as 2024-01..2024-12. They are public "
-        "and never taken from the rows; rows of other periods are not read.",
+        "With --period or --period-columns: the first and the last period, such as "
+        "2024-01..2024-12. They are public and never taken from the rows; rows of other periods "
+        "are not read.",
         metavar="FIRST..LAST",
-        needs=("period",),
+        needs=("period", "period_columns"),
     ),
     everyday=True,
 )
 """Options of a series that stands in a column of one table."""
+
+PERIOD_COLUMNS = grouped(
+    "Input",
+    Option(
+        "--period-columns",
+        "Columns of counts, one for each period, with a * for it: 'pop_*' for pop_202301, or '*' "
+        "for 2023-01 or 1月. Periods are those that the names say, or those of --periods.",
+        metavar="PATTERN",
+        excludes=("period",),
+    ),
+)
+"""Options of a series of counts that stand side by side in one table."""
 
 WEIGHTS = joined(
     Option(

@@ -199,7 +199,8 @@ def _print_table(table: dict[str, Any]) -> None:
     for row in _rows_of({"tables": [table]}):
         table.pop(row)
     unknown = table["key"] is not None and not table["grids"]
-    roles, grid_draft = _roles(table), table.pop("own_grid", "")
+    of_periods = _find_period_columns(table, columns or ())
+    roles, grid_draft = _roles(table) | of_periods, table.pop("own_grid", "")
     click.echo(translate_message(f"table: {printable(name)}"))
     click.echo(f"  {_line(table)}")
     if columns is None:
@@ -396,6 +397,21 @@ def _roles(table: dict[str, Any]) -> dict[str, str]:
             roles.setdefault(name, label)
     table["grids"] = "" if table["grid"] else " ".join(table["grids"])
     return roles
+
+
+OF_PERIODS = "(counts of a period)"
+"""Label of the columns of counts that stand side by side, one for each period."""
+
+
+def _find_period_columns(
+    table: dict[str, Any], columns: Sequence[dict[str, Any]]
+) -> dict[str, str]:
+    """Remove the pattern of columns of periods from a description; return labels by column."""
+    from geodp.io.read.rows.period_columns import match_periods
+
+    pattern, _ = table.pop("period_columns"), table.pop("whole_periods")
+    names = [str(one["name"]) for one in columns]
+    return {} if pattern is None else dict.fromkeys(match_periods(names, pattern), OF_PERIODS)
 
 
 RELEASED = {"standard_error", "low", "high"}

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from geodp.options.file_question import FileQuestion
+from geodp.options.file_question import ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import DOMAIN, PERIODS, PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
+from geodp.options.shared import (
+    DOMAIN,
+    PERIOD_COLUMNS,
+    PERIODS,
+    PERSON_IN,
+    PRIOR_AGAIN,
+    REQUEST,
+    WEIGHTS,
+)
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 UNITS = ("person", "person-day", "person-week", "person-month")
@@ -313,7 +321,7 @@ PUBLISHED = joined(
 )
 """Options of a release."""
 
-SERIES = joined(PERIODS, PERSON_IN, PUBLISHED)
+SERIES = joined(PERIODS, PERIOD_COLUMNS, PERSON_IN, PUBLISHED)
 """Options of a release for every period."""
 
 EVALUATED = joined(
@@ -549,6 +557,16 @@ FILE_QUESTIONS = (
         more="--contribution NUMBER",
         without=("person",),
         located=False,
+    ),
+    FileQuestion(
+        "How many trips lead from where to where in every period? Every row counts the trips "
+        "between two places, with a column for each period.",
+        "flows publish-series",
+        "--from {origin} --to {destination} --period-columns {period_columns}",
+        more="--person-in all --contribution NUMBER",
+        without=("person",),
+        located=False,
+        asks=(ASK_PERSON_IN,),
     ),
     FileQuestion(
         "How many trips lead from where to where? "

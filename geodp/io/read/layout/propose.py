@@ -92,9 +92,8 @@ REQUEST_CRS = (
 NO_HEADER = "the first row looks like data; the file needs a header with names"
 AS_MATRIX = MATRIX.format(first="origin")
 AS_PERIODS = (
-    "if it has a column for each period, write one row for each place and period instead, such as "
-    "by pandas: read_csv('wide.csv', dtype=str).melt('code', var_name='month', value_name='count')"
-    ".to_csv('long.csv', index=False), which geodp publish-series reads (--period month)"
+    "if it has a column for each period, geodp publish-series reads these by a pattern of their "
+    "names with a * for the period: --period-columns '*' --periods 2015..2020"
 )
 HEADERLESS = (NO_HEADER, AS_MATRIX, AS_PERIODS)
 """What is wrong with a file whose first row looks like data, and what it may be."""
