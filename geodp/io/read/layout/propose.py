@@ -445,7 +445,9 @@ def _of_table(
     units = str(settings.get("grid")).startswith(UNITS)
     # Rows with a column of persons and none of counts are persons in the cells of their codes.
     persons = table["persons"] and not table["counts"] and not settings.get("value") and not pairs
-    nowhere = key is None and not shapes and not pairs and not units
+    # Points lie in units that have outlines.
+    nowhere = key is None and not shapes and not pairs
+    nowhere &= not units or table["points"] or table["x"] is not None
     if settings.get("points") or persons or nowhere:
         return _of_points(table, settings, options, questions)
     if units and key is None and not pairs:
@@ -550,14 +552,14 @@ def _of_points(
     if not table["persons"] and table["count"] is not None and not settings.get("points"):
         options.setdefault("value", [table["count"]])
     settings = {**options, **settings}
-    counted = settings.get("value") and not settings.get("points")
-    if options.get("x") and table["crs"] == PLANE and "points_crs" not in settings and not counted:
-        questions.append(REQUEST_CRS)
     if not settings.get("points") and not settings.get("value"):
         counts = _among(table["counts"]) or _mention_amounts(table)
         questions.append(
             f"state that every row is one person (--points), or name the counts (--value){counts}"
         )
+    counted = settings.get("value") and not settings.get("points")
+    if options.get("x") and table["crs"] == PLANE and "points_crs" not in settings and not counted:
+        questions.append(REQUEST_CRS)
     if not settings.get("value") and {*IDENTIFIED}.isdisjoint(settings):
         questions.append(
             REQUEST_HOUSEHOLDS
