@@ -126,7 +126,7 @@ def _order_names(
 
     Raises CodeError for a name that begins like a formula of a spreadsheet.
     """
-    plain = np.array([" ".join(name.split()) for name in names], np.str_)
+    plain = np.array([printable(" ".join(name.split())) for name in names], np.str_)
     formula = np.isin(plain.astype("U1"), FORMULA)
     if formula.any():
         raise CodeError(int(formula.argmax()), NO_FORMULA)

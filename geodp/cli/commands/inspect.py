@@ -409,7 +409,8 @@ def _find_period_columns(
     """Remove the pattern of columns of periods from a description; return labels by column."""
     from geodp.io.read.rows.period_columns import match_periods
 
-    pattern, _ = table.pop("period_columns"), table.pop("whole_periods")
+    pattern = table.pop("period_columns")
+    table.pop("whole_periods")
     names = [str(one["name"]) for one in columns]
     return {} if pattern is None else dict.fromkeys(match_periods(names, pattern), OF_PERIODS)
 

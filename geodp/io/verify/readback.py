@@ -435,8 +435,8 @@ def with_names(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
         header, *rows = csv.reader(file, strict=True)
     codes, names = zip(*rows, strict=True)
     require(
-        tuple(header) == NAMED and codes == regions.codes[-1],
-        Rule("names-of-other-units", "The names are of other units than the table's."),
+        tuple(header) == NAMED and codes == regions.codes[-1] and "".join(names).isprintable(),
+        Rule("names-of-other-units", "The names are not those of the table's units."),
     )
     return replace(regions, names=names)
 

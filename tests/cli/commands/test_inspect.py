@@ -249,7 +249,7 @@ def test_questions_of_every_kind_are_told_from_names(header, commands, tmp_path)
     places = {"mesh_code": "53394611", "district": "North"}
     places |= {"easting": "401234.5", "northing": "5601234.5"}
     row = ",".join(places.get(name, "7") for name in header.split(","))
-    path.write_text(f"{header}\n{row}\n")
+    path.write_text(f"{header}\n{row}\n{row}\n")
     answers = json.loads(run(path, "--json").output)["answers"]
     shown = [one["command"].replace(f" {path}", "") for one in answers]
     assert len(shown) == len(commands)

@@ -452,18 +452,23 @@ def recognise(
 
 
 def _on_plane(columns: Sequence[Column], found: Sequence[int | None]) -> tuple[int, ...]:
-    """Return columns of coordinates if all have numbers beyond any degrees; else nothing."""
+    """Return columns of pairs of coordinates if no pair may be in degrees; else nothing."""
     at = tuple(one for one in found if one is not None)
     if not at or len(at) < len(found) or len({*at}) < len(at):
         return ()
-    return at if all(_are_metres(columns[one].values) for one in at) else ()
+    pairs = zip(at[::2], at[1::2], strict=True)
+    metres = all(_are_metres(columns[x].values, columns[y].values) for x, y in pairs)
+    return at if metres else ()
 
 
-def _are_metres(values: Sequence[str]) -> bool:
-    """Test whether numbers are lengths and no degrees: most are further from 0 than any degree."""
-    numbers = [abs(float(one.replace(",", ".", 1))) for one in values if is_number(one)]
-    beyond = sum(one > TURN for one in numbers)
-    return judge(beyond, len(values) - beyond) is not Verdict.NO
+def _are_metres(xs: Sequence[str], ys: Sequence[str]) -> bool:
+    """Test whether one coordinate of every point is a number beyond any degrees."""
+    points = zip(xs, ys, strict=True)
+    numbers = [
+        [float(one.replace(",", ".", 1)) for one in pair if is_number(one)] for pair in points
+    ]
+    beyond = sum(any(abs(one) > TURN for one in pair) for pair in numbers)
+    return judge(beyond, len(numbers) - beyond) is Verdict.YES
 
 
 class _ColumnNames:
