@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -107,7 +107,7 @@ def list_snapshots(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     if not files:
         return {time: {"inputs": paths} for time, paths in sorted(parted.items())}
     times = None if periods is None else _list_times(periods)
-    if options.get("period_columns") is not None:
+    if options["period_columns"] is not None:
         several = isinstance(options["value"], tuple)
         return {
             time: {"inputs": files, "value": (column,) if several else column}
@@ -152,7 +152,7 @@ def _find_columns(options: Mapping[str, Any], times: Sequence[str] | None) -> di
 
 def take_first_column(context: click.Context, options: dict[str, Any]) -> None:
     """Take the first of the columns of periods for that of counts, by which a layout is known."""
-    if options.get("period_columns") is None:
+    if options["period_columns"] is None:
         return
     if is_stated(context, "value"):
         raise UsageError(
@@ -165,6 +165,14 @@ def take_first_column(context: click.Context, options: dict[str, Any]) -> None:
     set_options(context, options, {"value": (column,) if several else column})
 
 
+NOT_COUNTS = Rule(
+    "period-columns-of-counts",
+    "Columns of periods (--period-columns) are of counts of one kind: write one row for each place, "
+    "or record, and period instead, with the period in a column (--period, --periods), or give a "
+    "file for each period.",
+)
+
+
 class PeriodsPublishing(TablesPublishing):
     """A run of a command that publishes a release for every period under one budget.
 
@@ -173,9 +181,15 @@ class PeriodsPublishing(TablesPublishing):
     periods : Periods
     snapshots : dict of str to dict
         Options by which each period is read, by its time.
+    are_counts : bool
+        Class attribute: whether one column has the counts of a period.
     """
 
+    are_counts: ClassVar[bool] = False
+
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        if options["period_columns"] is not None and not self.are_counts:
+            raise UsageError(NOT_COUNTS)
         take_first_column(click.get_current_context(), options)
         super().__init__(options, seconds)
 

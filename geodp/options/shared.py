@@ -496,6 +496,7 @@ PERIODS = grouped(
         "with all snapshots: the rows of each period are a snapshot.",
         metavar="COLUMN",
         needs=("periods",),
+        everyday=True,
     ),
     Option(
         "--periods",
@@ -504,13 +505,8 @@ PERIODS = grouped(
         "are not read.",
         metavar="FIRST..LAST",
         needs=("period", "period_columns"),
+        everyday=True,
     ),
-    everyday=True,
-)
-"""Options of a series that stands in a column of one table."""
-
-PERIOD_COLUMNS = grouped(
-    "Input",
     Option(
         "--period-columns",
         "Columns of counts, one for each period, with a * for it: 'pop_*' for pop_202301, or '*' "
@@ -519,7 +515,7 @@ PERIOD_COLUMNS = grouped(
         excludes=("period",),
     ),
 )
-"""Options of a series of counts that stand side by side in one table."""
+"""Options of a series that stands in one table: in a column of periods, or in one for each."""
 
 WEIGHTS = joined(
     Option(

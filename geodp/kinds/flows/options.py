@@ -9,7 +9,6 @@ from geodp.options.file_question import ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import (
     DOMAIN,
-    PERIOD_COLUMNS,
     PERIODS,
     PERSON_IN,
     PRIOR_AGAIN,
@@ -321,7 +320,7 @@ PUBLISHED = joined(
 )
 """Options of a release."""
 
-SERIES = joined(PERIODS, PERIOD_COLUMNS, PERSON_IN, PUBLISHED)
+SERIES = joined(PERIODS, PERSON_IN, PUBLISHED)
 """Options of a release for every period."""
 
 EVALUATED = joined(
