@@ -167,9 +167,9 @@ def take_first_column(context: click.Context, options: dict[str, Any]) -> None:
 
 NOT_COUNTS = Rule(
     "period-columns-of-counts",
-    "Columns of periods (--period-columns) are of counts of one kind: write one row for each place, "
-    "or record, and period instead, with the period in a column (--period, --periods), or give a "
-    "file for each period.",
+    "Columns of periods (--period-columns) are of counts of one kind: write one row for each "
+    "place, or record, and period instead, with the period in a column (--period, --periods), or "
+    "give a file for each period.",
 )
 
 
