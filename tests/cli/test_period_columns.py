@@ -36,7 +36,7 @@ def test_columns_of_periods_are_a_series(names, pattern, periods, tmp_path):
 
 def test_names_of_columns_say_their_periods():
     names = ["zone", "Jan 2024", "Feb 2024", "2024-03", "note 2024"]
-    assert [*find_period_columns(names, "*", None, "a.csv")] == MONTHS
+    assert [*find_period_columns(names, "*", MONTHS, "a.csv")] == MONTHS
     assert find_pattern(["zone", "n 2020", "n 2021", "n 2025"]) is None
 
 
@@ -45,8 +45,9 @@ def test_names_of_columns_say_their_periods():
     [
         (UsageError, "period-columns-form", ["a1"], "a", None),
         (InputError, "period-columns-missing", ["zone", "a"], "*", None),
-        (UsageError, "period-columns-without-year", ["1月", "2月"], "*", None),
-        (InputError, "period-columns-alike", ["2024-01", "202401"], "*", None),
+        (UsageError, "period-columns-without-year", ["1月", "2月", "3月"], "*", None),
+        (UsageError, "period-columns-like-data", ["zone", "2020", "2021"], "*", None),
+        (InputError, "period-columns-alike", ["2024-01", "202401"], "*", MONTHS),
         (InputError, "period-column-missing: 2024-03", ["2024-01", "2024-02"], "*", MONTHS),
     ],
 )

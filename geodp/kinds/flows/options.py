@@ -7,14 +7,7 @@ from pathlib import Path
 
 from geodp.options.file_question import ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import (
-    DOMAIN,
-    PERIODS,
-    PERSON_IN,
-    PRIOR_AGAIN,
-    REQUEST,
-    WEIGHTS,
-)
+from geodp.options.shared import DOMAIN, PERIODS, PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 UNITS = ("person", "person-day", "person-week", "person-month")

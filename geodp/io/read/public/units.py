@@ -13,14 +13,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.advice import takes
-from geodp.errors import (
-    CodeError,
-    InputError,
-    Rule,
-    UsageError,
-    printable,
-    require_none,
-)
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable, require_none
 from geodp.grid.crs import name_plane
 from geodp.grid.grid import Grid
 from geodp.grid.markers import LISTED_TOTAL, is_named_total

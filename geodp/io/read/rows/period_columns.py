@@ -28,7 +28,7 @@ PATTERN = Rule(
 
 NO_COLUMNS = Rule(
     "period-columns-missing",
-    "No two columns {} have a year, month, day or hour in the place of the *; there are {}.",
+    "No two columns {} have a year, month, day or hour in the place of the *{}.",
 )
 
 NO_COLUMN = Rule(
@@ -42,7 +42,13 @@ NO_YEAR = Rule(
     "the last one (--periods 2023-01..2023-12).",
 )
 
-TWICE = Rule("period-columns-alike", "Columns {} and {} are of the same period; remove one.")
+LIKE_DATA = Rule(
+    "period-columns-like-data",
+    "The first row may be data, of which no period is taken: name the first and the last period of "
+    "the columns {} (--periods 2015..2020).",
+)
+
+TWICE = Rule("period-columns-alike", "Two columns {} are of the same period; remove one.")
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WORD = re.compile(r"[a-z]{3,9}")
@@ -138,7 +144,7 @@ def find_period_columns(
     ------
     UsageError, InputError
         A pattern without one *, no such columns, two of one period, none of a time, or names that
-        do not say all of it.
+        do not say all of it, or may be data, where no times are given.
 
     Examples
     --------
@@ -150,9 +156,13 @@ def find_period_columns(
     shown = printable(pattern)
     found = match_periods(names, pattern)
     if len(found) < 2:
+        # Names are shown only if they cannot be values of a first row of data.
         others = list_names([name for name in names if name.strip()])
-        raise InputError(NO_COLUMNS.format(shown, others), file=file)
+        more = f"; there are {others}" if are_names(names) else ""
+        raise InputError(NO_COLUMNS.format(shown, more), file=file)
     if times is None:
+        if not are_names(names):
+            raise UsageError(LIKE_DATA.format(shown))
         if min(found.values())[0] < 1000:
             raise UsageError(NO_YEAR.format(shown))
         named = {name: write_period(parts) for name, parts in found.items()}
@@ -161,8 +171,7 @@ def find_period_columns(
     columns: dict[str, str] = {}
     for name, time in named.items():
         if time in columns:
-            rule = TWICE.format(printable(columns[time]), printable(name))
-            raise InputError(rule, file=file)
+            raise InputError(TWICE.format(shown), file=file)
         columns[time] = name
     for time in times or ():
         if time not in columns:

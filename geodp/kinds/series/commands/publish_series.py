@@ -19,16 +19,7 @@ from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError
 from geodp.options.option import Option, joined
-from geodp.options.shared import (
-    CHECK,
-    DOMAIN,
-    FOLDER,
-    LAYOUT,
-    PERIODS,
-    PERSON_IN,
-    REQUEST,
-    RUN,
-)
+from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERIODS, PERSON_IN, REQUEST, RUN
 
 if TYPE_CHECKING:
     from geodp.kinds.series.publish import SeriesDesign
@@ -78,14 +69,7 @@ SERIES = joined(
 )
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @with_options(
-    *(
-        LAYOUT,
-        DOMAIN,
-        PERIODS,
-        PERSON_IN,
-        SERIES,
-        REQUEST.without(*NOT_OF_A_SERIES),
-    ),
+    *(LAYOUT, DOMAIN, PERIODS, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES)),
     *(RUN, FOLDER, CHECK),
 )
 def publish_series(**options: Any) -> None:
