@@ -390,12 +390,14 @@ def recognise(
         code = by_name.only("code", first=True)
     near, found_ends = list[int](), by_name.ends(DEGREES)
     plane_ends = () if found_ends else _on_plane(columns, by_name.ends(METRES))
+    on_plane = () if plane_ends else _on_plane(columns, tuple(map(by_name.only, METRES)))
     if code is None and None in ends:
-        free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
+        other = {*named, *plane_ends, *on_plane}
+        free_codes = {at: verdict for at, verdict in verdicts.items() if at not in other}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
-            nowhere = by_name.only("longitude") is None and not (found_ends or plane_ends)
-            code = by_name.area(nowhere=nowhere)
+            nowhere = by_name.only("longitude") is None
+            code = by_name.area(nowhere=nowhere and not (found_ends or plane_ends or on_plane))
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
@@ -407,11 +409,10 @@ def recognise(
     if x is None or y is None or x == y:
         x = y = None
     ends_on_plane = plane_ends if {*ends} == {None} else ()
-    on_plane: tuple[int, ...] = ()
     # Beside codes, coordinates in metres are those of the cells.
-    if x is None and not (places or near or found_ends or ends_on_plane):
-        on_plane = _on_plane(columns, tuple(map(by_name.only, METRES)))
-        x, y = on_plane or (x, y)
+    is_plane = bool(on_plane) and x is None and not (places or near or found_ends)
+    if is_plane:
+        x, y = on_plane
     # A column has one role, and places come first as their names are the most distinctive.
     taken = places | {at for at in (x, y) if at is not None}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
@@ -447,7 +448,7 @@ def recognise(
         size=size,
         households=by_name.only("households"),
         ends=found_ends or ends_on_plane,
-        is_plane=bool(on_plane or ends_on_plane),
+        is_plane=is_plane or bool(ends_on_plane),
     )
 
 
