@@ -388,39 +388,30 @@ def recognise(
     ends = (None, None) if code is not None else by_name.pair()
     if code is None and None in ends:
         code = by_name.only("code", first=True)
-    near, found_ends = list[int](), by_name.ends(DEGREES)
-    plane_ends = () if found_ends else _on_plane(columns, by_name.ends(METRES))
-    on_plane = () if plane_ends else _on_plane(columns, tuple(map(by_name.only, METRES)))
+    on_plane, plane_ends = (_on_plane(columns, at(METRES)) for at in (by_name.point, by_name.ends))
+    near, found_ends = list[int](), by_name.ends(DEGREES) or plane_ends
+    named = {*named, *plane_ends, *on_plane}
     if code is None and None in ends:
-        other = {*named, *plane_ends, *on_plane}
-        free_codes = {at: verdict for at, verdict in verdicts.items() if at not in other}
+        free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
-            nowhere = by_name.only("longitude") is None
-            code = by_name.area(nowhere=nowhere and not (found_ends or plane_ends or on_plane))
+            nowhere = by_name.only("longitude") is None and not (found_ends or on_plane)
+            code = by_name.area(nowhere=nowhere)
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
     of_areas = not places.isdisjoint(by_name.all("area_code"))
     if grid is None and not (possible(grids) or by_name.families(places) or of_areas):
         grids = _judge_tokens([columns[at] for at in sorted(places)])
-    x, y = by_name.only("longitude"), by_name.only("latitude")
-    # One coordinate alone locates nothing.
-    if x is None or y is None or x == y:
-        x = y = None
-    ends_on_plane = plane_ends if {*ends} == {None} else ()
     # Beside codes, coordinates in metres are those of the cells.
-    is_plane = bool(on_plane) and x is None and not (places or near or found_ends)
-    if is_plane:
-        x, y = on_plane
+    point = by_name.point(DEGREES) or (() if places or near or found_ends else on_plane)
     # A column has one role, and places come first as their names are the most distinctive.
-    taken = places | {at for at in (x, y) if at is not None}
+    taken = {*places, *point}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
     household, size = by_name.only("household", first=True), by_name.size()
     homes = {household, size} - {None} if household is not None else set()
-    hidden = {*taken, *named, *persons, *found_ends, *ends_on_plane, *homes}
-    hidden = hidden.union(*map(by_name.all, NOT_COUNTED))
+    hidden = {*taken, *named, *persons, *found_ends, *homes}.union(*map(by_name.all, NOT_COUNTED))
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
     amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
     free = {
@@ -437,8 +428,8 @@ def recognise(
         destination=ends[1],
         grid=choose(grids),
         grids=tuple(possible(grids)),
-        x=x,
-        y=y,
+        x=point[0] if point else None,
+        y=point[1] if point else None,
         count=_choose_count(counts, by_name.all("population")),
         counts=tuple(possible(counts)),
         times=tuple(sorted(timed - taken)),
@@ -447,19 +438,16 @@ def recognise(
         household=household,
         size=size,
         households=by_name.only("households"),
-        ends=found_ends or ends_on_plane,
-        is_plane=is_plane or bool(ends_on_plane),
+        ends=found_ends,
+        is_plane=not {*point, *found_ends}.isdisjoint({*on_plane, *plane_ends}),
     )
 
 
-def _on_plane(columns: Sequence[Column], found: Sequence[int | None]) -> tuple[int, ...]:
+def _on_plane(columns: Sequence[Column], found: tuple[int, ...]) -> tuple[int, ...]:
     """Return columns of pairs of coordinates if no pair may be in degrees; else nothing."""
-    at = tuple(one for one in found if one is not None)
-    if not at or len(at) < len(found) or len({*at}) < len(at):
-        return ()
-    pairs = zip(at[::2], at[1::2], strict=True)
+    pairs = zip(found[::2], found[1::2], strict=True)
     metres = all(_are_metres(columns[x].values, columns[y].values) for x, y in pairs)
-    return at if metres else ()
+    return found if metres else ()
 
 
 def _are_metres(xs: Sequence[str], ys: Sequence[str]) -> bool:
@@ -508,6 +496,11 @@ class _ColumnNames:
         if None in ends or ends[0] == ends[1] or not {*self.all("code")} <= {*ends}:
             return None, None
         return ends
+
+    def point(self, axes: Sequence[str]) -> tuple[int, ...]:
+        """Return the columns of both coordinates of a point; empty without both."""
+        found = [at for at in map(self.only, axes) if at is not None]
+        return tuple(found) if len({*found}) == len(axes) else ()
 
     def ends(self, axes: Sequence[str]) -> tuple[int, ...]:
         """Return the columns of both coordinates of both ends of a trip; empty without."""
