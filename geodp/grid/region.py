@@ -499,8 +499,11 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
             return cells
         if place.system is None and not (grid.names.on_map and CELLS.fullmatch(code.strip())):
             names = ", ".join(regions.levels)
-            what = "a code" if regions.names is None else "a name or a code"
-            raise CodeError(position, f"{code!r} is not {what} of {names}.", code="code-unknown")
+            if regions.names is not None:
+                rule = f"{code!r} is not a name or a code of {names}."
+            else:
+                rule = f"{code!r} is not a code of {names}."
+            raise CodeError(position, rule, code="code-unknown")
     if place.system is None:
         return _box_of(place, code, position)
     row, col, side = _area(place.system, code, position)

@@ -593,6 +593,8 @@ def _sentence(ask: str) -> str:
     """Format a decision as a sentence in the reader's language, without repeating the question."""
     english = ask.removeprefix(REQUEST_CONTRIBUTION)
     text = translate_message(english).removeprefix("; ")
+    if text == english:  # some are sentences elsewhere, with a full stop
+        text = translate_message(f"{english}.").removesuffix(".")
     stop = "." if text.isascii() or text == english else "。"
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else stop)
 

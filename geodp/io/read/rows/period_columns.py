@@ -11,7 +11,6 @@ from itertools import pairwise
 from unicodedata import normalize
 
 from geodp.errors import InputError, Rule, UsageError, printable
-from geodp.io.read.rows.names import list_names
 from geodp.io.read.rows.span import is_name
 
 STAR = "*"
@@ -28,7 +27,7 @@ PATTERN = Rule(
 
 NO_COLUMNS = Rule(
     "period-columns-missing",
-    "No two columns {} have a year, month, day or hour in the place of the *{}.",
+    "No two columns {} have a year, month, day or hour in the place of the *.",
 )
 
 NO_COLUMN = Rule(
@@ -156,10 +155,7 @@ def find_period_columns(
     shown = printable(pattern)
     found = match_periods(names, pattern)
     if len(found) < 2:
-        # Names are shown only if they cannot be values of a first row of data.
-        others = list_names([name for name in names if name.strip()])
-        more = f"; there are {others}" if are_names(names) else ""
-        raise InputError(NO_COLUMNS.format(shown, more), file=file)
+        raise InputError(NO_COLUMNS.format(shown), file=file)
     if times is None:
         if not are_names(names):
             raise UsageError(LIKE_DATA.format(shown))
