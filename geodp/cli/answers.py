@@ -27,9 +27,6 @@ OF_GRID = "--grid GRID"
 OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
 """Placeholders of a grid, and of one of areal units."""
 
-DEGREES = "EPSG:4326"
-"""CRS of columns of longitudes and latitudes in a proposed command: grids may have another."""
-
 
 @dataclass(frozen=True)
 class FileAnswer:
@@ -73,8 +70,8 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
     files : sequence of path
         All inputs, of which the first is described.
     """
-    from geodp.io.read.layout.inspect import name_roles
-    from geodp.io.read.layout.propose import request_grid
+    from geodp.io.read.layout.inspect import DEGREES, PLANE, name_roles
+    from geodp.io.read.layout.propose import REQUEST_CRS, request_grid
 
     tables = [one for one in description.get("tables", ()) if one["columns"]]
     roles = name_roles(tables[0]) if tables else {}
@@ -87,13 +84,14 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
         if not one.fits(roles) or place is None or (one.dated and not dated):
             continue
         options = {**one.list_options(roles), **place, **_name_grid(table, roles)}
-        columns = {*roles.values()}
+        columns = {*roles.values()} - {PLANE}
         blanks = {
             flag
             for flag, values in options.items()
             if any(word.isupper() and word not in {*columns, DEGREES} for word in values)
         }
-        asks = () if table["grid"] else (request_grid(table),)
+        asks = [] if table["grid"] else [request_grid(table)]
+        asks += [REQUEST_CRS] if "--points-crs" in blanks else []
         question = one.question.format_map(roles)
         answers.append(FileAnswer(question, one.command, options, blanks, (*one.asks, *asks)))
     return answers
@@ -144,7 +142,7 @@ def _name_place(
 ) -> dict[str, tuple[str, ...]] | None:
     """Return the options for the place of a row; None where no column says it."""
     if {"x", "y"} <= roles.keys():
-        crs = {"--points-crs": (DEGREES,)} if question.records else {}
+        crs = {"--points-crs": (roles["crs"],)} if question.records else {}
         return {"--x": (roles["x"],), "--y": (roles["y"],), **crs}
     if "code" in roles:
         return {"--code": (roles["code"],)}

@@ -29,7 +29,7 @@ GRIDS: dict[str, tuple[str, ...]] = {
     "jis": ("bounds", "primary", "crs"),
     "regular": ("crs", "origin", "cell"),
     "like": ("domain_is_public",),
-    "units": ("units_source", "units_columns", "other"),
+    "units": ("units_source", "units_columns", "units_name", "other"),
     "h3": ("bounds", "other"),
     "s2": ("bounds", "other"),
 }
@@ -375,7 +375,20 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
     # Without names, the reader takes all columns, or in a file of outlines the unique one.
     names = [name.strip() for name in columns.split(",")] if columns else ()
     file = public_file(options, "units", path)
-    return read_units(file, source=source, columns=names, other=options.get("other"))
+    name, other = options["units_name"], options.get("other")
+    return read_units(file, source=source, columns=names, name=name, other=other)
+
+
+def find_unit_names(options: Mapping[str, Any]) -> str | None:
+    """Return the column of names of the units of ``--grid units:FILE``; None without one."""
+    kind, _, path = str(options["spec"]).partition(":")
+    if kind != "units" or options["units_name"] is not None:
+        return None
+    from geodp.io.read.layout import propose
+
+    columns = options["units_columns"]
+    file = public_file(options, "units", path)
+    return propose.find_unit_names(file, columns.split(",") if columns else ())
 
 
 def _cells(options: Mapping[str, Any]) -> Grid:
@@ -490,7 +503,7 @@ def check_units(options: Mapping[str, Any]) -> tuple[str, ...]:
     from geodp.io.read.public.units import read_units
 
     try:
-        read_units(public_file(options, "units", path), source="-")
+        read_units(public_file(options, "units", path), source="-", name=options["units_name"])
     except InputError as error:
         return (str(error).rstrip("."),)
     return ()

@@ -296,9 +296,10 @@ def list_arguments(
     ``without``: names of options to leave out.
     """
     arguments: list[str] = []
+    left_out = {*without, *_list_implied(options)}
     for one in context.command.get_params(context):
         value: Any = options.get(str(one.name))
-        if one.name in without or not isinstance(one, click.Option) or one.hidden:
+        if one.name in left_out or not isinstance(one, click.Option) or one.hidden:
             continue
         if _is_set(context, one, value):
             # The last name is the long one that help shows first.
@@ -331,7 +332,7 @@ def list_recipe(context: click.Context, options: Mapping[str, Any]) -> list[str]
     names, lines = layout_names(), ["[options]"]
     for one in context.command.get_params(context):
         name, value = str(one.name), options.get(str(one.name))
-        if not isinstance(one, click.Option) or one.hidden:
+        if not isinstance(one, click.Option) or one.hidden or name in _list_implied(options):
             continue
         if name in names and _is_set(context, one, value):
             lines.append(_recipe_line(one.opts[-1].removeprefix("--"), value))
@@ -407,6 +408,11 @@ def _explicit_options(context: click.Context, options: Mapping[str, Any]) -> dic
         for name, value in options.items()
         if is_stated(context, name) and value not in (None, (), False)
     }
+
+
+def _list_implied(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """List options that others have set: that of counts of one period of a series."""
+    return ("value",) if options.get("period_columns") else ()
 
 
 def _is_set(context: click.Context, option: click.Option, value: Any) -> bool:

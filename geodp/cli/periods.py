@@ -10,14 +10,15 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from geodp.cli.layout import INPUTS
+from geodp.cli.layout import INPUTS, set_options
+from geodp.cli.options import is_stated
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.running import time_phase
 from geodp.cli.stated import read_metadata_options
@@ -99,19 +100,23 @@ def list_snapshots(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     of its period. UsageError where no time of a snapshot is known, and for periods of another step
     than the columns say.
     """
-    from geodp.release.periods import Periods
-
     parted, period, periods = (options[name] for name in ("snapshots", "period", "periods"))
     files = parted.get(PLAIN, ())
     if (files and len(parted) > 1) or (period is not None and not files):
         raise UsageError(FORMS)
     if not files:
         return {time: {"inputs": paths} for time, paths in sorted(parted.items())}
-    if period is None:
+    times = None if periods is None else _list_times(periods)
+    if options["period_columns"] is not None:
+        several = isinstance(options["value"], tuple)
+        return {
+            time: {"inputs": files, "value": (column,) if several else column}
+            for time, column in _find_columns(options, times).items()
+        }
+    if period is None or times is None:
         return _list_named(files)
-    first, _, last = periods.partition("..")
     columns, snapshots = period.split(","), {}
-    for time in Periods.between(first, last).names:
+    for time in times:
         parts = [time] if len(columns) == 1 else re.split("[-T]", time)
         if len(parts) != len(columns):
             raise UsageError(
@@ -124,6 +129,50 @@ def list_snapshots(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return snapshots
 
 
+def _list_times(periods: str) -> Sequence[str]:
+    """List the periods from the first to the last of ``FIRST..LAST``."""
+    from geodp.release.periods import Periods
+
+    first, _, last = periods.partition("..")
+    return Periods.between(first, last).names
+
+
+def _find_columns(options: Mapping[str, Any], times: Sequence[str] | None) -> dict[str, str]:
+    """Find the column of counts of each period in the header of the first file."""
+    from geodp.io.read.rows.columns import open_tables
+    from geodp.io.read.rows.period_columns import find_period_columns
+    from geodp.io.read.rows.span import OPENING
+
+    (first, *_), opening = options["inputs"], {name: options[name] for name in OPENING}
+    with closing(open_tables(first, **opening)) as tables:
+        table = next(tables)
+        names = [name.strip() for name in table.columns]
+    return find_period_columns(names, options["period_columns"], times, table.name)
+
+
+def take_first_column(context: click.Context, options: dict[str, Any]) -> None:
+    """Take the first of the columns of periods for that of counts, by which a layout is known."""
+    if options["period_columns"] is None:
+        return
+    if is_stated(context, "value"):
+        raise UsageError(
+            "Give --period-columns or --value, not both.", code="option-excludes-option"
+        )
+    periods = options["periods"]
+    columns = _find_columns(options, None if periods is None else _list_times(periods))
+    column = next(iter(columns.values()))
+    several = any(one.name == "value" and one.multiple for one in context.command.params)
+    set_options(context, options, {"value": (column,) if several else column})
+
+
+NOT_COUNTS = Rule(
+    "period-columns-of-counts",
+    "Columns of periods (--period-columns) are of counts of one kind: write one row for each "
+    "place, or record, and period instead, with the period in a column (--period, --periods), or "
+    "give a file for each period.",
+)
+
+
 class PeriodsPublishing(TablesPublishing):
     """A run of a command that publishes a release for every period under one budget.
 
@@ -132,7 +181,17 @@ class PeriodsPublishing(TablesPublishing):
     periods : Periods
     snapshots : dict of str to dict
         Options by which each period is read, by its time.
+    are_counts : bool
+        Class attribute: whether one column has the counts of a period.
     """
+
+    are_counts: ClassVar[bool] = False
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        if options["period_columns"] is not None and not self.are_counts:
+            raise UsageError(NOT_COUNTS)
+        take_first_column(click.get_current_context(), options)
+        super().__init__(options, seconds)
 
     def read_request(self, **fields: Any) -> Request:
         """Make the request of all periods together."""

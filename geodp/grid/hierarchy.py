@@ -59,6 +59,9 @@ class Hierarchy:
     placed : bool
         Whether the finest regions, each of one cell, are sorted by the location of their cells and
         not by their codes.
+    names : tuple of str, optional
+        Names of finest regions that are units, in the order of their codes, blank where a unit has
+        none; not part of the table's digest.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class Hierarchy:
     source: str
     outlines: Outlines | None = field(default=None, repr=False)
     placed: bool = field(default=False, repr=False)
+    names: tuple[str, ...] | None = field(default=None, repr=False)
 
     @classmethod
     def of_cells(

@@ -211,7 +211,9 @@ class CellNames:
     @property
     def texts(self) -> str:
         """Names that a table defines, concatenated; codes of a map are ASCII."""
-        return "" if self.table is None else "".join(self.table.codes[-1])
+        if self.table is None:
+            return ""
+        return "".join((*self.table.codes[-1], *(self.table.names or ())))
 
     @property
     def cells(self) -> tuple[Hierarchy, CellSystem, int] | None:
@@ -232,11 +234,35 @@ class CellNames:
         row, col = index[2 * number : 2 * number + 2]
         if self.table is None:
             return self.places[number].format(row, col)
-        codes = self.table.codes[-1]
-        # Codes are in key order, columns in the order of the grid.
-        names = np.empty(self.places[0].cols, np.array(codes).dtype)
-        names[self.table.cell[1]] = codes
-        return np.asarray(names[col])
+        return np.asarray(self._by_column(self.table.codes[-1])[col])
+
+    @property
+    def titled(self) -> bool:
+        """Whether units have names beside their codes."""
+        return self.table is not None and self.table.names is not None
+
+    def title(self, number: int, index: IntArray) -> NDArray[np.str_]:
+        """Return the names of units beside their codes, as :meth:`format` returns the codes.
+
+        Blank where a unit has none.
+        """
+        assert self.table is not None
+        assert self.table.names is not None
+        return np.asarray(self._by_column(self.table.names)[index[2 * number + 1]])
+
+    def show(self, number: int, index: IntArray) -> list[str]:
+        """Return codes of cells for readers, behind the name of a unit: "Uccle (21016)"."""
+        codes: list[str] = self.format(number, index).tolist()
+        if not self.titled:
+            return codes
+        return [*map(entitle, self.title(number, index).tolist(), codes)]
+
+    def _by_column(self, texts: Sequence[str]) -> NDArray[np.str_]:
+        """Return texts of all units, which are in key order, by the columns of the grid."""
+        assert self.table is not None
+        columns = np.empty(self.places[0].cols, np.array(texts).dtype)
+        columns[self.table.cell[1]] = texts
+        return np.asarray(columns)
 
     def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
         """Return row and column of written codes, int64[2, n]; the inverse of :meth:`format`.
@@ -343,6 +369,17 @@ def names_of(places: tuple[Lattice, ...], table: Hierarchy | None) -> CellNames:
         if place.rows == 1 and place.system is None and place.crs is None:
             return CellNames(places, table)
     return CellNames(places, None)
+
+
+def entitle(name: str, code: str) -> str:
+    """Return the code of a unit for readers, behind its name if it has another one.
+
+    Examples
+    --------
+    >>> entitle("Uccle", "21016"), entitle("", "21016")
+    ('Uccle (21016)', '21016')
+    """
+    return code if name in ("", code) else f"{name} ({code})"
 
 
 def _find_unit(table: Hierarchy, code: str) -> IntArray:

@@ -17,6 +17,7 @@ from geodp.grid.codes import CodeSystem, coarser_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
+from geodp.grid.names import entitle
 from geodp.grid.pairs import ENDS, PairOrder
 
 MAX_CELLS = 1 << 26
@@ -32,6 +33,9 @@ Labels = Mapping[str, str | Sequence[str]]
 
 CELLS = re.compile(r"([0-9]{1,9})_([0-9]{1,9})(?::([0-9]{1,9})_([0-9]{1,9}))?")
 """Row and column of one cell, or of the first and the last of a box."""
+
+MOST_CODES = 10
+"""Most codes of units of one name that a message lists."""
 
 ABOVE = "give those of the regions above it first, the coarsest first, as in 13/101."
 
@@ -495,7 +499,11 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
             return cells
         if place.system is None and not (grid.names.on_map and CELLS.fullmatch(code.strip())):
             names = ", ".join(regions.levels)
-            raise CodeError(position, f"{code!r} is not a code of {names}.", code="code-unknown")
+            if regions.names is not None:
+                rule = f"{code!r} is not a name or a code of {names}."
+            else:
+                rule = f"{code!r} is not a code of {names}."
+            raise CodeError(position, rule, code="code-unknown")
     if place.system is None:
         return _box_of(place, code, position)
     row, col, side = _area(place.system, code, position)
@@ -591,7 +599,30 @@ def _region(regions: Hierarchy, code: str, position: int) -> NDArray[np.int64] |
         return regions.cell[:, matches[0]]
     with suppress(UsageError):
         return regions.cells_in(*code.split("/"))
-    return None
+    return _named_unit(regions, code, position)
+
+
+def _named_unit(regions: Hierarchy, name: str, position: int) -> NDArray[np.int64] | None:
+    """Return row and column of the unit of a name, int64[2, 1]; None if there is none.
+
+    Raises CodeError for a name of several units.
+    """
+    plain = " ".join(name.split()).casefold()
+    named = zip(regions.names or (), regions.codes[-1], strict=False)
+    found = [
+        at
+        for at, (one, code) in enumerate(named)
+        if one and plain in (one.casefold(), entitle(one, code).casefold())
+    ]
+    if len(found) > 1:
+        codes = [printable(regions.codes[-1][at]) for at in found]
+        listed = ", ".join(codes[:MOST_CODES]) + (", ..." if len(codes) > MOST_CODES else "")
+        raise CodeError(
+            position,
+            f"Several units are called {printable(name)}; give the code of one: {listed}.",
+            code="name-of-several-units",
+        )
+    return regions.cell[:, found] if found else None
 
 
 def _map_of(grid: Grid) -> Lattice:

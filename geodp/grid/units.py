@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError, printable
+from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy
 from geodp.grid.markers import is_total
@@ -42,6 +43,7 @@ def grid_of_units(
     units: Mapping[str, Sequence[Any] | NDArray[Any]],
     source: str,
     outlines: Outlines | None = None,
+    names: Sequence[str] | None = None,
 ) -> Grid:
     """Create the grid whose cells are the finest units of a public table.
 
@@ -56,12 +58,15 @@ def grid_of_units(
         Outlines of the finest units, in the order of the codes. More than 4,096 units without a
         level above are sorted by location, so that intermediate levels consist of neighbours;
         otherwise units are sorted by code.
+    names : sequence of str, optional
+        Names of the finest units, in the order of the codes; blank where a unit has none.
 
     Raises
     ------
     CodeError
-        A unit occurs twice or in two units, a code is blank, or two outlines overlap by more than a
-        thousandth of the smaller one; ``position`` is the index of the unit.
+        A unit occurs twice or in two units, a code is blank, a name begins like a formula, or two
+        outlines overlap by more than a thousandth of the smaller one; ``position`` is the index of
+        the unit.
     UsageError
         There is no unit or no level, a level's name cannot be used, or lists differ in length.
 
@@ -109,7 +114,24 @@ def grid_of_units(
     hierarchy = Hierarchy.of_cells(cells, levels, source, placed=placed)
     if outlines is not None:
         hierarchy = replace(hierarchy, outlines=outlines.take(np.argsort(place)))
+    if names is not None:
+        hierarchy = replace(hierarchy, names=_order_names(names, place, hierarchy))
     return Grid.regular((1, place.size)).with_hierarchy(hierarchy)
+
+
+def _order_names(
+    names: Sequence[str], place: NDArray[np.int64], table: Hierarchy
+) -> tuple[str, ...]:
+    """Return the names of units at columns ``place`` in the order of the table's codes.
+
+    Raises CodeError for a name that begins like a formula of a spreadsheet.
+    """
+    plain = np.array([printable(" ".join(name.split())) for name in names], np.str_)
+    formula = np.isin(plain.astype("U1"), FORMULA)
+    if formula.any():
+        raise CodeError(int(formula.argmax()), NO_FORMULA)
+    by_column = plain[np.argsort(place)]
+    return tuple(by_column[table.cell[1]].tolist())
 
 
 def add_other(
@@ -177,7 +199,7 @@ def pairs_of_units(grid: Grid) -> Grid:
 
 
 def name_cells(grid: Grid, key: NDArray[np.uint64]) -> list[str]:
-    """Return names of cells, uint64[n], as text: code, or those of both ends, then other axes.
+    """Return names of cells, uint64[n], for readers: those of all places, then other axes.
 
     Examples
     --------
@@ -188,7 +210,7 @@ def name_cells(grid: Grid, key: NDArray[np.uint64]) -> list[str]:
     ['0_0:0_1']
     """
     index = grid.decode(key)
-    ends = [grid.names.format(number, index).tolist() for number, _ in enumerate(grid.places)]
+    ends = [grid.names.show(number, index) for number, _ in enumerate(grid.places)]
     columns = [[":".join(codes) for codes in zip(*ends, strict=True)]] if ends else []
     columns += [index[axis].astype(str).tolist() for axis in grid.plain_axes]
     for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):

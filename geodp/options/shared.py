@@ -95,6 +95,12 @@ DOMAIN = grouped(
         "are unique.",
     ),
     Option(
+        "--units-name",
+        "Column of the table of --grid units: with the names of the finest units beside their "
+        "codes. Tables of the release have them, and areas can be named by them.",
+        metavar="COLUMN",
+    ),
+    Option(
         "--public-file",
         "How to open a public file, with the options that INPUTS have: "
         "units.member=list.csv, regions.header-row=4, public-totals.layer=Sheet1, "
@@ -490,17 +496,26 @@ PERIODS = grouped(
         "with all snapshots: the rows of each period are a snapshot.",
         metavar="COLUMN",
         needs=("periods",),
+        everyday=True,
     ),
     Option(
         "--periods",
-        "With --period: the first and the last period, such as 2024-01..2024-12. They are public "
-        "and never taken from the rows; rows of other periods are not read.",
+        "With --period or --period-columns: the first and the last period, such as "
+        "2024-01..2024-12. They are public and never taken from the rows; rows of other periods "
+        "are not read.",
         metavar="FIRST..LAST",
-        needs=("period",),
+        needs=("period", "period_columns"),
+        everyday=True,
     ),
-    everyday=True,
+    Option(
+        "--period-columns",
+        "Columns of counts, one for each period, with a * for it: 'pop_*' for pop_202301, or '*' "
+        "for 2023-01 or 1月. Periods are those that the names say, or those of --periods.",
+        metavar="PATTERN",
+        excludes=("period",),
+    ),
 )
-"""Options of a series that stands in a column of one table."""
+"""Options of a series that stands in one table: in a column of periods, or in one for each."""
 
 WEIGHTS = joined(
     Option(

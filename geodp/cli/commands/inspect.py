@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.answers import DEGREES, HOW_MANY, OF_GRID, OF_UNITS, list_answers
+from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, list_answers
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
@@ -87,16 +87,19 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         inputs = path if file == files[0] else file
         proposed = _propose(path, {**options, **named}, description, inputs)
         answers = _list_answers(description, files if len(files) > 1 else [path], file, options)
+        units = _name_units(path, description, file)
     tables = description.get("tables", ())
     # Trips have no one place at which they could be counted, and other records may be no counts.
     counted = not any(table["ends"] for table in tables) and _may_be_counts(proposed, tables)
     if answers and not counted:
         proposed["command"] = ""
     if as_json:
-        description |= proposed | {"answers": answers}
+        description |= proposed | {"answers": answers, "units": units}
         click.echo(json.dumps(description, ensure_ascii=False, indent=1))
         return
     _print_description(description, rows)
+    if units:
+        click.echo(translate_message(f"as areal units of other files: {units}"))
     for one in answers:
         _print_answer(one)
     if answers and not proposed["command"]:
@@ -105,6 +108,24 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         click.echo()
         click.echo(translate_message(HOW_MANY))
     _print_proposal(proposed)
+
+
+def _name_units(path: FilePath, description: dict[str, Any], file: str) -> str:
+    """Return the options by which areas of a file are the units of other files; else nothing.
+
+    They are areas with codes that no grid has, and without counts.
+    """
+    from geodp.io.read.layout.propose import find_unit_names
+
+    table = description.get("tables", [{}])[0]
+    polygons = table.get("geometry") is not None and not table["points"]
+    key = table.get("key")
+    name = None if key is None else find_unit_names(path, [key])
+    if key is None or table["grid"] or table["counts"] or not (polygons or name):
+        return ""
+    named = [] if name is None else ["--units-name", name]
+    words = ["--grid", f"units:{file}", "--units-columns", key, *named, "--units-source", "WORDS"]
+    return " ".join(map(quote, words))
 
 
 def _print_description(description: dict[str, Any], rows: dict[str, Any]) -> None:
@@ -178,7 +199,8 @@ def _print_table(table: dict[str, Any]) -> None:
     for row in _rows_of({"tables": [table]}):
         table.pop(row)
     unknown = table["key"] is not None and not table["grids"]
-    roles, grid_draft = _roles(table), table.pop("own_grid", "")
+    of_periods = _find_period_columns(table, columns or ())
+    roles, grid_draft = _roles(table) | of_periods, table.pop("own_grid", "")
     click.echo(translate_message(f"table: {printable(name)}"))
     click.echo(f"  {_line(table)}")
     if columns is None:
@@ -211,6 +233,7 @@ def _propose(
     """Return the preset that fits, the open questions, and the command that publishes inputs."""
     from geodp.cli.commands.publish import publish
     from geodp.cli.layout import command_of
+    from geodp.io.read.layout.inspect import DEGREES
     from geodp.io.read.layout.propose import propose
 
     try:
@@ -228,7 +251,9 @@ def _propose(
     if "value" in options:
         blanks += _blanks_of_labels(proposal.by)
     command = ""
-    if {"x", "y"} <= proposal.options.keys() and BLANKS["--points"] in blanks:
+    (table,) = description.get("tables", [{"crs": None}])[:1]
+    located = {"x", "y"} <= proposal.options.keys() and table["crs"] == DEGREES
+    if located and BLANKS["--points"] in blanks:
         options["points_crs"] = DEGREES
     if all(
         "--" in question for question in proposal.questions
@@ -260,6 +285,7 @@ BLANKS = {
     "--grid": OF_GRID,
     "--code": "--code COLUMN",
     "--points": "--points",
+    "--points-crs": "--points-crs CRS",
     "--person": "--contribution NUMBER",
     "--contribution": "--contribution NUMBER",
     "--by": "--value COLUMN",
@@ -361,13 +387,32 @@ ROLES = {
 
 def _roles(table: dict[str, Any]) -> dict[str, str]:
     """Remove the roles of columns from a description, and return them by column."""
+    from geodp.io.read.layout.inspect import PLANE
+
     roles: dict[str, str] = {}
-    for role, label in ROLES.items():
+    plane = {"x": "(x)", "y": "(y)"} if table.pop("crs") == PLANE else {}
+    for role, label in {**ROLES, **plane}.items():
         held = table.pop(role)
         for name in held if isinstance(held, list) else [held]:
             roles.setdefault(name, label)
     table["grids"] = "" if table["grid"] else " ".join(table["grids"])
     return roles
+
+
+OF_PERIODS = "(counts of a period)"
+"""Label of the columns of counts that stand side by side, one for each period."""
+
+
+def _find_period_columns(
+    table: dict[str, Any], columns: Sequence[dict[str, Any]]
+) -> dict[str, str]:
+    """Remove the pattern of columns of periods from a description; return labels by column."""
+    from geodp.io.read.rows.period_columns import match_periods
+
+    pattern = table.pop("period_columns")
+    table.pop("whole_periods")
+    names = [str(one["name"]) for one in columns]
+    return {} if pattern is None else dict.fromkeys(match_periods(names, pattern), OF_PERIODS)
 
 
 RELEASED = {"standard_error", "low", "high"}

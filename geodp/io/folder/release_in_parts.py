@@ -23,7 +23,7 @@ from geodp.io.folder.staging import stage
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.parquet import MEDIA_TYPE, write_parquet
-from geodp.io.write.public_tables import hierarchy_file, write_hierarchy
+from geodp.io.write.public_tables import hierarchy_file, names_file, write_hierarchy, write_names
 from geodp.io.write.tables import extra_columns_of
 from geodp.io.write.view import View
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
@@ -116,6 +116,11 @@ class PartsFolder:
             write_hierarchy(regions, self.grid, table)
             what = "the public table of regions: the code of each cell, and of its regions"
             files.append(File(name=table.name, what=what, sha256=sha256(table)))
+        if self.grid.names.titled:
+            names = self.public / names_file(self.name)
+            write_names(self.grid, names)
+            what = "the public names of all units of the domain"
+            files.append(File(name=names.name, what=what, sha256=sha256(names)))
         left_out = [LeftOut(f"{self.name}.csv", ONLY_PARQUET)]
         if no_raster is not None:
             left_out.append(LeftOut(f"{self.name}.vrt", no_raster))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from geodp.grid.grid import Grid
+    from geodp.io.read.counting.table import Places
     from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.table.counts import CountTable
 
@@ -34,12 +35,15 @@ class Table(TableOptions):
         places = any(call.options.get(name) for name in ("code", "x", "y", "column"))
         return MatchScore.COLUMNS if places else MatchScore.ANY
 
-    def read(self, paths: TableSource) -> CountTable:
-        """Read the places and the counts of every table in the files."""
+    def read(self, paths: TableSource, places: Places | None = None) -> CountTable:
+        """Read the places and the counts of every table in the files.
+
+        ``places``: how rows are located, in place of the columns of places.
+        """
         from geodp.io.read.counting.table import TableRows
 
         reader, tables, facts = self.resolve(self.open(paths))
-        return TableRows(reader).count(tables, facts)
+        return TableRows(reader, places).count(tables, facts)
 
 
 READERS = (Table,)

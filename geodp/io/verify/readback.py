@@ -7,6 +7,7 @@ opened. Rows are read in chunks (:mod:`geodp.io.verify.chunks`); the checks of a
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,7 +38,14 @@ from geodp.io.verify.card import open_card, public_folder, read_table_card, requ
 from geodp.io.verify.chunks import counts_of, index_of, numbers_in, parquet_files, read_chunks
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
-from geodp.io.write.public_tables import hierarchy_file, outlines_file, zone_rows, zones_file
+from geodp.io.write.public_tables import (
+    NAMED,
+    hierarchy_file,
+    names_file,
+    outlines_file,
+    zone_rows,
+    zones_file,
+)
 from geodp.privacy.event import Measurement, TableEvent
 from geodp.privacy.reports import LocalReports
 from geodp.table.card import Card
@@ -287,7 +295,7 @@ def read_ordered_grid(folder: Path, card: Card) -> Grid:
         regions.sha256 == declared.sha256,
         Rule("regions-table-differs", "The table of regions is not the card's."),
     )
-    regions = with_outlines(folder, card, regions)
+    regions = with_names(folder, card, with_outlines(folder, card, regions))
     return grid.with_order(grid.maps.region_order(order.axes, order.radices, hierarchy=regions))
 
 
@@ -413,6 +421,24 @@ def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
         Rule("outlines-not-stated", "The outlines are not the card's."),
     )
     return replace(regions, outlines=outlines)
+
+
+def with_names(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
+    """Add to a table of units the names that the card lists a file of, if it is in the folder.
+
+    Raises VerificationError if they are those of other units.
+    """
+    path = folder / names_file(card.name)
+    if path.name not in card.listed or not path.is_file():
+        return regions
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = csv.reader(file, strict=True)
+    codes, names = zip(*rows, strict=True)
+    require(
+        tuple(header) == NAMED and codes == regions.codes[-1] and "".join(names).isprintable(),
+        Rule("names-of-other-units", "The names are not those of the table's units."),
+    )
+    return replace(regions, names=names)
 
 
 VERIFYING, REPORTING, DRAWING = 80, 120, 60

@@ -23,6 +23,9 @@ from geodp.io.write.geometry import geo_metadata, outlines_at
 from geodp.io.write.view import View
 from geodp.typing import IntArray
 
+NAMED = ("code", "name")
+"""Columns of the names of units."""
+
 OUTLINED = ("code", "geometry", "bbox")
 """Columns of the outlines of units."""
 
@@ -71,6 +74,39 @@ def write_hierarchy(regions: Hierarchy, grid: Grid, path: str | Path) -> None:
     texts = "".join([*levels, *(code for codes in regions.codes for code in codes)])
     rows = zip(*(column.tolist() for column in columns), strict=True)
     _write_texts(path, [CELL, *levels], rows, texts)
+
+
+class UnitNames(Format):
+    """The names of all units, if a table of units has names beside their codes."""
+
+    name: ClassVar[str] = "names"
+    endings: ClassVar[tuple[str, ...]] = ("names.csv",)
+    rank: ClassVar[int] = 23
+
+    def write(self, view: View, folder: Path) -> Iterator[Entry]:
+        """Write one file, or none."""
+        grid, file = view.table.grid, names_file(view.name)
+        if grid.names.titled:
+            write_names(grid, folder / file)
+            what = "the public names of all units of the domain, also of those of 0"
+            yield Entry(file, csv.MEDIA_TYPE, what, {"columns": list(NAMED)})
+
+
+def names_file(name: str) -> str:
+    """Return the name of the file in a release's public folder with the names of its units."""
+    return f"{name}.names.csv"
+
+
+def write_names(grid: Grid, path: str | Path) -> None:
+    """Write codes and names of all units of a grid of units, or of their pairs, in key order.
+
+    Raises OSError if the file cannot be written.
+    """
+    table = grid.hierarchy
+    assert table is not None
+    assert table.names is not None
+    rows = zip(table.codes[-1], table.names, strict=True)
+    _write_texts(path, NAMED, rows, "".join((*table.codes[-1], *table.names)))
 
 
 class UnitOutlines(Format):
@@ -210,4 +246,4 @@ def _write_texts(
         written.writerows(rows)
 
 
-FORMATS = (HierarchyTable(), UnitOutlines(), ZonesOfPairs(), TotalsTable())
+FORMATS = (HierarchyTable(), UnitOutlines(), UnitNames(), ZonesOfPairs(), TotalsTable())

@@ -193,6 +193,13 @@ def centres(grid: Grid, index: IntArray) -> list[FloatArray]:
     return coordinates
 
 
+def title_columns(grid: Grid) -> tuple[str, ...]:
+    """Return names of the columns of the names of units, behind those of codes; none without."""
+    if not grid.names.titled:
+        return ()
+    return tuple("name" if code == "code" else f"{code}_name" for code in grid.maps.codes)
+
+
 def name_of_counts(name: str, unit: str) -> str:
     """Return a label for the counts: their name, or the unit of privacy in plural.
 
@@ -217,7 +224,7 @@ def column_names(
 
     Raises UsageError if two columns would have one name.
     """
-    where = (*grid.maps.codes, *centre_columns(grid))
+    where = (*grid.maps.codes, *title_columns(grid), *centre_columns(grid))
     names = (*where, *grid.axis_names[grid.plain_axes.start :], name)
     # SQLite and GDAL compare the names of columns without regard to case.
     taken = [column.casefold() for column in (*names, *UNCERTAINTY_COLUMNS, "geometry", "bbox")]
@@ -241,6 +248,7 @@ def arrow_columns(
     """Return the CSV's columns of some rows, with their indices, as an Arrow table."""
     grid, key = table.grid, table.key[rows]
     arrays = [_pack(grid.names.format(end, index)) for end in range(len(grid.places))]
+    arrays += [_pack(grid.names.title(end, index)) for end, _ in enumerate(title_columns(grid))]
     arrays += [column_of(axis) for axis in centres(grid, index)]
     arrays += [column_of(index[axis]) for axis in grid.plain_axes]
     for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):

@@ -366,16 +366,20 @@ class UnlistedRows(ViewRows):
 
     @cached_property
     def columns(self) -> Any:
-        """Codes, 0 in sums, and what the card says of units that are not listed; else nothing."""
+        """Codes and names, 0 in sums, what the card says of unlisted units; else nothing."""
         view, error = self.view, self.view.card.expected_error
         known: dict[str, Any] = dict.fromkeys(view.sums, 0)
         if view.counts_alone and error.cells is not None:
             cells = error.cells
             ends = cells.low, max(cells.beside, cells.isolated)
             known |= zip(UNCERTAINTY_COLUMNS, (error.largest, *ends), strict=True)
-        codes = pa.array(view.table.grid.names.format(0, self.index).tolist(), pa.string())
+        names = view.table.grid.names
+        texts = [names.format(0, self.index)]
+        texts += [names.title(0, self.index)] if names.titled else []
         arrays = [
-            codes if number == 0 else pa.array([known.get(one.name)] * self.size, one.type)
+            pa.array(texts[number].tolist(), pa.string())
+            if number < len(texts)
+            else pa.array([known.get(one.name)] * self.size, one.type)
             for number, one in enumerate(view.empty.columns.schema)
         ]
         return pa.table(arrays, schema=view.empty.columns.schema)

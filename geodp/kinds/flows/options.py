@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from geodp.options.file_question import FileQuestion
+from geodp.options.file_question import ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import DOMAIN, PERIODS, PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
@@ -513,10 +513,26 @@ FILE_QUESTIONS = (
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
         "flows publish",
-        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs EPSG:4326",
-        ("--person {person} --trips 10", "--contribution NUMBER"),
+        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs {crs} --person {person}",
+        more="--trips 10",
         located=False,
         asks=(_MOST,),
+    ),
+    FileQuestion(
+        "How many trips lead from where to where? Every row is one trip.",
+        "flows publish",
+        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs {crs}",
+        more="--contribution NUMBER",
+        without=("person", "count"),
+        located=False,
+    ),
+    FileQuestion(
+        "How many trips lead from where to where? Every row counts the trips between two places.",
+        "flows publish",
+        "--from {from_x},{from_y} --to {to_x},{to_y} --points-crs {crs} --value {count}",
+        more="--contribution NUMBER",
+        without=("person",),
+        located=False,
     ),
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
@@ -535,10 +551,20 @@ FILE_QUESTIONS = (
         located=False,
     ),
     FileQuestion(
+        "How many trips lead from where to where in every period? Every row counts the trips "
+        "between two places, with a column for each period.",
+        "flows publish-series",
+        "--from {origin} --to {destination} --period-columns {period_columns}",
+        more="--person-in all --contribution NUMBER",
+        without=("person",),
+        located=False,
+        asks=(ASK_PERSON_IN,),
+    ),
+    FileQuestion(
         "How many trips lead from where to where? "
         "Every row is where a person was at a time, and trips are made of them.",
         "flows publish",
-        "--pings {x},{y} --points-crs EPSG:4326 --time {time} --person {person}",
+        "--pings {x},{y} --points-crs {crs} --time {time} --person {person}",
         more="--trips 10",
         located=False,
         asks=(_MOST,),

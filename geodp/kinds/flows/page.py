@@ -43,7 +43,13 @@ from geodp.release.report.html.general import embed_maps, read_page, write_head
 from geodp.release.report.html.markup import Html, Page, bullets, element, join, table
 from geodp.release.report.html.page import name_domain, title_or, write_static
 from geodp.release.report.html.parts import files_section, guarantee_section
-from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
+from geodp.release.report.html.places import (
+    MAX_CELLS,
+    NamedRegion,
+    Rounded,
+    list_regions,
+    show_level,
+)
 from geodp.release.report.html.quotes import name_place, write_ends
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
@@ -376,7 +382,10 @@ def choose_units(release: Flows) -> list[NamedRegion]:
     """
     grid = release.origins.grid
     assert grid.hierarchy is not None
-    levels = [*zip(grid.hierarchy.levels, grid.hierarchy.codes, strict=True)]
+    levels = [
+        (show_level(grid.hierarchy, number), codes)
+        for number, codes in enumerate(grid.hierarchy.codes)
+    ]
     few = [level for level, codes in levels if len(codes) <= MOST_PLACES]
     if few:
         return [one for one in list_regions(grid) if one.level == few[-1]]
@@ -384,7 +393,7 @@ def choose_units(release: Flows) -> list[NamedRegion]:
     key = grid.domain.keys_of_ranks(np.arange(grid.size))
     trips = sum(one.table.counts_at(key) for one in (release.origins, release.destinations))
     busy = np.sort(key[np.argsort(-trips, kind="stable")[:MOST_PLACES]])
-    names = grid.names.format(0, grid.decode(busy)).tolist()
+    names = grid.names.show(0, grid.decode(busy))
     return [
         NamedRegion(name, Region(grid, busy[at : at + 1]), level) for at, name in enumerate(names)
     ]

@@ -18,6 +18,26 @@ FILE_QUESTIONS = (
         asks=(ASK_PERIODS, ASK_PERSON_IN),
     ),
     FileQuestion(
+        "How many persons, or other units, are where in every period? Every row counts those of a "
+        "cell, with a column for each period.",
+        "publish-series",
+        "--period-columns {period_columns}",
+        more=f"{_OF_A_SERIES} --contribution NUMBER",
+        without=("person",),
+        records=False,
+        asks=(ASK_PERSON_IN,),
+    ),
+    FileQuestion(
+        "How many persons, or other units, are where in every period? Every row counts those of a "
+        "cell, with a column for each period.",
+        "publish-series",
+        "--period-columns {parts_of_periods}",
+        more=f"--periods FIRST..LAST {_OF_A_SERIES} --contribution NUMBER",
+        without=("person",),
+        records=False,
+        asks=(ASK_PERIODS, ASK_PERSON_IN),
+    ),
+    FileQuestion(
         "How many persons, or other units, are where in every period? Every file counts those of "
         "the period in its name.",
         "publish-series",

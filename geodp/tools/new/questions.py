@@ -19,7 +19,7 @@ from click.core import ParameterSource
 
 from geodp.cli.answers import COUNTS, HOW_MANY, FileAnswer, list_answers
 from geodp.cli.check import require_unpublished
-from geodp.cli.inputs import grid_of, request_sources
+from geodp.cli.inputs import find_unit_names, grid_of, request_sources
 from geodp.cli.layout import INPUTS, layout_names, list_arguments, resolve_inputs
 from geodp.cli.output import require_free
 from geodp.cli.request_options import terms_of
@@ -225,6 +225,8 @@ def read_call(
     if area is not None:
         # The area is expanded to options of publish, which come first so that explicit ones win.
         context = _parse(outer, (*area_options(area), *arguments))
+    if (named := find_unit_names(context.params)) is not None:
+        return read_call(outer, ("--units-name", named, *arguments), fetched)
     inputs = [fetched.get(str(path), path) for path in context.params["inputs"]]
     if any(isinstance(path, str) for path in inputs):
         raise UsageError(URL_NOT_IN_COMMAND)
@@ -591,6 +593,8 @@ def _sentence(ask: str) -> str:
     """Format a decision as a sentence in the reader's language, without repeating the question."""
     english = ask.removeprefix(REQUEST_CONTRIBUTION)
     text = translate_message(english).removeprefix("; ")
+    if text == english:  # some are sentences elsewhere, with a full stop
+        text = translate_message(f"{english}.").removesuffix(".")
     stop = "." if text.isascii() or text == english else "。"
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else stop)
 

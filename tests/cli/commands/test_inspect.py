@@ -227,6 +227,18 @@ RAW = {
         "publish-series --period year,month --value n --periods FIRST..LAST --person-in all",
     ),
     "person_id,lon,lat": (),
+    "person_id,easting,northing,income": (
+        "amounts publish --amount income --person person_id --contribution 1 --clip LOWER UPPER "
+        "--unit-of-amount UNIT --x easting --y northing --points-crs CRS --grid GRID",
+    ),
+    "start_lon,start_lat,end_lon,end_lat,trips": (
+        "flows publish --from start_lon,start_lat --to end_lon,end_lat --points-crs EPSG:4326 "
+        "--value trips --contribution NUMBER --grid GRID",
+    ),
+    "mesh_code,2024-01,2024-02,2024-03": (
+        "publish-series --period-columns '*' --person-in all --delta 1e-10",
+    ),
+    "mesh_code,1月,2月,3月": ("publish-series --period-columns '*' --periods FIRST..LAST",),
 }
 """Headers of raw records, and the commands of other kinds of release than counts."""
 
@@ -235,8 +247,9 @@ RAW = {
 def test_questions_of_every_kind_are_told_from_names(header, commands, tmp_path):
     path = tmp_path / "raw.csv"
     places = {"mesh_code": "53394611", "district": "North"}
+    places |= {"easting": "401234.5", "northing": "5601234.5"}
     row = ",".join(places.get(name, "7") for name in header.split(","))
-    path.write_text(f"{header}\n{row}\n")
+    path.write_text(f"{header}\n{row}\n{row}\n")
     answers = json.loads(run(path, "--json").output)["answers"]
     shown = [one["command"].replace(f" {path}", "") for one in answers]
     assert len(shown) == len(commands)

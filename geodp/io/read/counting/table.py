@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,15 +63,37 @@ MIXED = Rule(
 
 
 @dataclass(frozen=True)
+class Places:
+    """How another reader locates the rows of a table.
+
+    Attributes
+    ----------
+    find : function of InputTable
+        Returns the locators of all axes of the grid but those of columns of counts.
+    columns : mapping of str to str
+        Columns of places by what they hold, for the card.
+    crs : str or None
+        CRS of coordinates, if it is stated.
+    """
+
+    find: Callable[[InputTable], list[Locator]]
+    columns: Mapping[str, str]
+    crs: str | None
+
+
+@dataclass(frozen=True)
 class TableRows:
     """The rows that a reader of tables reads, with their cells and counts.
 
     Attributes
     ----------
     reader : TableOptions
+    places : Places or None
+        How rows are located, in place of the reader's columns of places.
     """
 
     reader: TableOptions
+    places: Places | None = None
 
     def count(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Read tables whose attributes the grid has; ``facts``: their origin."""
@@ -85,7 +107,7 @@ class TableRows:
         details = self._add_unit(facts or [*paired.facts, *describe_columns(grid, reader.columns)])
         groups, one_table, parts = Groups(), OneTable(), PartNumbers()
         for table in tables:
-            keyed = reader.code is not None or located is None
+            keyed = reader.code is not None or (located is None and self.places is None)
             official = keyed and mesh.is_official(table, grid, reader.code)
             if tally is None:
                 first, counting = official, self._counting(official)
@@ -139,7 +161,9 @@ class TableRows:
         reader = self.reader
         coordinates = {"code": reader.code, "x": reader.x, "y": reader.y}
         places = {role: name for role, name in coordinates.items() if name is not None}
-        if not self._names_places:
+        if self.places is not None:
+            places = {**self.places.columns}
+        elif not self._names_places:
             places = {"code" if names[0] == key_of(table, paired.grid) else "geometry": names[0]}
         attributes = {one.name for one in paired.grid.attributes}
         labels = {axis: name for axis, name in reader.columns.items() if axis in attributes}
@@ -147,6 +171,7 @@ class TableRows:
         return StatedReading(
             form="table",
             layout=describe_layout(table.columns),
+            crs=None if self.places is None else self.places.crs,
             places=places | {axis: n for axis, n in reader.columns.items() if axis not in labels},
             labels=labels,
             counts=tuple(StatedCounts(name, label) for name, label in counts),
@@ -250,6 +275,8 @@ class TableRows:
         self, grid: Grid, table: InputTable, wide: bool, official: bool
     ) -> list[Locator]:
         """Return locators if no option names columns of places: by the key, or by geometries."""
+        if self.places is not None:
+            return self.places.find(table)
         key = key_of(table, grid)
         if official:
             return self._locators(grid, wide, key)

@@ -38,12 +38,19 @@ from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
 from geodp.io.read.rows.input_files import RASTER, ArrowStream, FilePath, kind_of, unpack
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.parquet import ParquetTable
+from geodp.io.read.rows.period_columns import are_names, find_pattern
 from geodp.io.read.rows.pixels import open_raster_file
 from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
-from geodp.io.read.rows.span import Opening, is_name
+from geodp.io.read.rows.span import Opening
 
 PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
 """Prefixes of the names of columns that say which values are hidden."""
+
+DEGREES = "EPSG:4326"
+"""CRS of columns of longitudes and latitudes in a proposed command: grids may have another."""
+
+PLANE = "CRS"
+"""What stands for the CRS of coordinates in metres, which no file says."""
 
 UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 """Name of the column for an unnamed index of pandas: it holds neither codes nor counts."""
@@ -93,15 +100,18 @@ def inspect(
         returns. For a raster, ``raster``: its header. Otherwise ``tables``, a list of: ``name``;
         ``columns``, a list of ``name`` with ``label`` or ``type``, or None if the first row looks
         like data; ``key``, the column of codes, ``origin`` and ``destination``, ``x`` and ``y``,
-        longitudes and latitudes, ``count``, ``household``, its ``size`` and numbers of
-        ``households``, each a name, or None if none is certain; ``keys``, ``counts``, ``times``,
-        ``persons`` and ``amounts``, which are no counts, names of all candidates; ``ends``, the
-        coordinates of both ends of trips; ``grid``, the name of a code system, or None if it is not
+        longitudes and latitudes or coordinates in metres, ``count``, ``household``, its ``size``
+        and numbers of ``households``, each a name, or None if none is certain; ``keys``,
+        ``counts``, ``times``, ``persons`` and ``amounts``, which are no counts, names of all
+        candidates; ``ends``, the coordinates of both ends of trips; ``crs`` of coordinates, "CRS"
+        if they are in metres, or None; ``grid``, the name of a code system, or None if it is not
         certain, and ``grids``, all candidates; ``digits`` of all codes, or None; ``quadkeys``,
         whether codes may be quadkeys; ``geometry``, the CRS of geometries, or None, and ``points``,
         whether all of them are points; ``own_grid``, for codes of no known grid the draft of a
-        description, a TOML file to be filled in, or empty; ``protected``, whether columns indicate
-        hidden values; for a text ``encoding`` and ``delimiter``; and if the first row holds no
+        description, a TOML file to be filled in, or empty; ``period_columns``, the pattern of
+        columns of periods, or None, and ``whole_periods``, whether names say the year, too;
+        ``protected``, whether columns indicate hidden values; for a text ``encoding`` and
+        ``delimiter``; and if the first row holds no
         names, and no row was given, ``header_row`` and ``first_row``: the rows that look like the
         names, by which the table is described, and like the first row below them.
 
@@ -145,7 +155,7 @@ def _guess_rows(opened: Iterator[InputTable]) -> tuple[int, int] | None:
     if len(tables) != 1:
         return None
     with suppress(InputError):
-        if all(map(is_name, map(str.strip, tables[0].columns))):
+        if are_names(tables[0].columns):
             _first(tables[0])
             return None
     return guess_header_of(tables[0])
@@ -170,7 +180,7 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
         second, kind = tuple(map(str, table.stream.schema.types)), "type"
     else:
         second, kind = ("",) * len(names), "label"
-    if not all(map(is_name, names)):
+    if not are_names(titles):
         # A first row that looks like data is data: none of it may be shown as a name.
         shape = {"geometry": _crs_of(table), "points": False}
         return description | shape | _roles(titles, Roles(), [])
@@ -228,11 +238,14 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
         "amounts": roles.amounts,
         "ends": roles.ends,
     }
+    crs = PLANE if roles.is_plane else DEGREES
     by_role: dict[str, Any] = {
         role: None if at is None else names[at] for role, at in single.items()
     }
     by_role |= {role: [names[at] for at in some] for role, some in several.items()}
-    by_role |= {"grid": roles.grid, "grids": [*roles.grids]}
+    located = roles.x is not None or bool(roles.ends)
+    by_role |= {"grid": roles.grid, "grids": [*roles.grids], "crs": crs if located else None}
+    by_role["period_columns"], by_role["whole_periods"] = find_pattern(names) or (None, False)
     codes = () if roles.code is None else samples[roles.code]
     by_role["digits"] = None if roles.code is None else _digits(codes)
     by_role["quadkeys"] = judge_values(codes, QUADKEY.fullmatch) is not Verdict.NO
@@ -253,9 +266,11 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
         ``code``, ``x``, ``y``, ``origin``, ``destination``, ``count``, ``household``, ``size``,
         ``households``, ``time`` (no month or year), ``period`` (a year, a month or both, with a
         comma), ``person``, ``amount``; and ``from_x``,
-        ``from_y``, ``to_x``, ``to_y``. Roles that no column has are left out.
+        ``from_y``, ``to_x``, ``to_y``; ``crs``, that of coordinates; ``period_columns``, the
+        pattern of columns of periods, or ``parts_of_periods`` where their names lack the year.
+        Roles that no column has are left out.
     """
-    roles = {name: table[name] for name in ("x", "y", "origin", "destination", "count")}
+    roles = {name: table[name] for name in ("x", "y", "crs", "origin", "destination", "count")}
     roles |= {name: table[name] for name in ("household", "size", "households")}
     periods = [one for one in table["times"] if find_named("calendar", fold_columns([one]))]
     moments = [one for one in table["times"] if one not in periods]
@@ -264,6 +279,8 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
     roles |= dict(zip(("from_x", "from_y", "to_x", "to_y"), table["ends"], strict=False))
     roles["code"] = table["key"]
     roles["period"] = _join_periods(periods)
+    whole = "period_columns" if table["whole_periods"] else "parts_of_periods"
+    roles[whole] = table["period_columns"]
     return {name: column for name, column in roles.items() if column is not None}
 
 

@@ -20,7 +20,7 @@ from geodp.grid.axes import JOINT
 from geodp.grid.cells import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
-from geodp.io.read.layout.inspect import KnownRoles, inspect
+from geodp.io.read.layout.inspect import PLANE, KnownRoles, inspect
 from geodp.io.read.layout.official_tables import KEY
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
@@ -30,13 +30,14 @@ from geodp.io.read.layout.presets import (
     choose_fitting,
     find_layout,
 )
+from geodp.io.read.layout.recognise import find_named, fold_columns
 from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.locations import Fetched
 from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.names import find_attribute, fold, list_names, match
-from geodp.io.read.rows.span import MATRIX, OPENING, suggest_header
+from geodp.io.read.rows.span import MATRIX, OPENING, opening_options, suggest_header
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that declare where people may be; giving one replaces those of a preset."""
@@ -52,6 +53,9 @@ IDENTIFIED = ("contribution", "person", "household_id")
 
 PLACES = frozenset((*OF_PLACES, "points"))
 """Options that locate rows; with one of them, a preset's columns of places are not needed."""
+
+OF_CODES = ("area_code", "any_code", "code")
+"""Roles of columns of codes of units."""
 
 NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
 """Names of columns with cells of H3 and S2, in capitals."""
@@ -80,12 +84,16 @@ OF_AMOUNTS = (
     "amounts such as {} are no counts, and geodp amounts publish releases their sums and means"
 )
 
+REQUEST_CRS = (
+    "name the CRS of the coordinates in metres (--points-crs), such as EPSG:25832, or EPSG:6677 in "
+    "Japan, whose plane rectangular systems have X to the north: there exchange x and y"
+)
+
 NO_HEADER = "the first row looks like data; the file needs a header with names"
 AS_MATRIX = MATRIX.format(first="origin")
 AS_PERIODS = (
-    "if it has a column for each period, write one row for each place and period instead, such as "
-    "by pandas: read_csv('wide.csv', dtype=str).melt('code', var_name='month', value_name='count')"
-    ".to_csv('long.csv', index=False), which geodp publish-series reads (--period month)"
+    "if it has a column for each period, geodp publish-series reads these by a pattern of their "
+    "names with a * for the period: --period-columns '*' --periods 2015..2020"
 )
 HEADERLESS = (NO_HEADER, AS_MATRIX, AS_PERIODS)
 """What is wrong with a file whose first row looks like data, and what it may be."""
@@ -290,14 +298,34 @@ def _code_of_units(
         return None, []
     levels = supplied.get("units_columns")
     columns = str(levels).split(",")[:1] if levels else []
-    if not columns:
-        with suppress(GeodpError, OSError), closing(open_tables(path)) as tables:
-            columns = [*plain_columns(next(tables)).values()]
+    columns = columns or _columns_of_units(path)
     matches = [name for name in names if columns and fold(name) == fold(columns[0])]
     if len(matches) == 1:
         return matches[0], []
     plain = {*map(fold, names)}
     return None, [column for column in columns[1:] if fold(column) in plain]
+
+
+def find_unit_names(path: FilePath, columns: Sequence[str] = ()) -> str | None:
+    """Find the column of names beside a column of codes in a table of units, by the header.
+
+    ``columns``: those of the levels, if they are named, which are no names. None where no column
+    is named for names, or none for codes; also for a table that cannot be read, which raises its
+    error later.
+    """
+    plain = _columns_of_units(path)
+    folded = fold_columns(plain)
+    coded = columns or [plain[at] for role in OF_CODES for at in find_named(role, folded)]
+    named = [plain[at] for at in find_named("unit_name", folded) if plain[at] not in coded]
+    return named[0] if named and coded else None
+
+
+def _columns_of_units(path: FilePath) -> list[str]:
+    """Return the columns of a table of units; none for one that cannot be read."""
+    opening = opening_options(path)
+    with suppress(GeodpError, OSError), closing(open_tables(path, **opening)) as tables:
+        return [*plain_columns(next(tables)).values()]
+    return []
 
 
 def _system_of(grid: Any) -> str | None:
@@ -417,7 +445,9 @@ def _of_table(
     units = str(settings.get("grid")).startswith(UNITS)
     # Rows with a column of persons and none of counts are persons in the cells of their codes.
     persons = table["persons"] and not table["counts"] and not settings.get("value") and not pairs
-    nowhere = key is None and not shapes and not pairs and not units
+    # Points lie in units that have outlines.
+    nowhere = key is None and not shapes and not pairs
+    nowhere &= not units or table["points"] or table["x"] is not None
     if settings.get("points") or persons or nowhere:
         return _of_points(table, settings, options, questions)
     if units and key is None and not pairs:
@@ -527,6 +557,9 @@ def _of_points(
         questions.append(
             f"state that every row is one person (--points), or name the counts (--value){counts}"
         )
+    counted = settings.get("value") and not settings.get("points")
+    if options.get("x") and table["crs"] == PLANE and "points_crs" not in settings and not counted:
+        questions.append(REQUEST_CRS)
     if not settings.get("value") and {*IDENTIFIED}.isdisjoint(settings):
         questions.append(
             REQUEST_HOUSEHOLDS

@@ -277,6 +277,12 @@ FAMILIES = {
 NOT_COUNTED = ("no_count", "time", "longitude", "latitude", "code")
 """Roles in words.toml whose columns hold no counts."""
 
+DEGREES, METRES = ("longitude", "latitude"), ("easting", "northing")
+"""Roles in words.toml of pairs of coordinates."""
+
+TURN = 360
+"""Degrees around the Earth."""
+
 UNSURE = "jis:quarter"
 """System whose codes look like those of another standard, for cells of 100 m."""
 
@@ -307,7 +313,7 @@ class Roles:
     grids : tuple of str
         All candidates for it.
     x, y : int or None
-        Columns of longitudes and latitudes.
+        Columns of longitudes and latitudes, or of coordinates in metres.
     count : int or None
         Column of counts.
     counts : tuple of int
@@ -321,7 +327,10 @@ class Roles:
     households : int or None
         Column of numbers of households, by its name.
     ends : tuple of int
-        Columns of longitude and latitude of both ends of a trip; empty without all four.
+        Columns of longitude and latitude of both ends of a trip, or of coordinates in metres;
+        empty without all four.
+    is_plane : bool
+        Whether ``x`` and ``y``, or ``ends``, are coordinates in metres.
     """
 
     code: int | None = None
@@ -341,6 +350,7 @@ class Roles:
     size: int | None = None
     households: int | None = None
     ends: tuple[int, ...] = ()
+    is_plane: bool = False
 
 
 def recognise(
@@ -378,24 +388,25 @@ def recognise(
     ends = (None, None) if code is not None else by_name.pair()
     if code is None and None in ends:
         code = by_name.only("code", first=True)
-    near, found_ends = list[int](), by_name.ends()
+    on_plane, plane_ends = (_on_plane(columns, at(METRES)) for at in (by_name.point, by_name.ends))
+    near, found_ends = list[int](), by_name.ends(DEGREES) or plane_ends
+    named = {*named, *plane_ends, *on_plane}
     if code is None and None in ends:
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
-            code = by_name.area(nowhere=by_name.only("longitude") is None and not found_ends)
+            nowhere = by_name.only("longitude") is None and not (found_ends or on_plane)
+            code = by_name.area(nowhere=nowhere)
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
     of_areas = not places.isdisjoint(by_name.all("area_code"))
     if grid is None and not (possible(grids) or by_name.families(places) or of_areas):
         grids = _judge_tokens([columns[at] for at in sorted(places)])
-    x, y = by_name.only("longitude"), by_name.only("latitude")
-    # One coordinate alone locates nothing.
-    if x is None or y is None or x == y:
-        x = y = None
+    # Beside codes, coordinates in metres are those of the cells.
+    point = by_name.point(DEGREES) or (() if places or near or found_ends else on_plane)
     # A column has one role, and places come first as their names are the most distinctive.
-    taken = places | {at for at in (x, y) if at is not None}
+    taken = {*places, *point}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
     household, size = by_name.only("household", first=True), by_name.size()
@@ -417,8 +428,8 @@ def recognise(
         destination=ends[1],
         grid=choose(grids),
         grids=tuple(possible(grids)),
-        x=x,
-        y=y,
+        x=point[0] if point else None,
+        y=point[1] if point else None,
         count=_choose_count(counts, by_name.all("population")),
         counts=tuple(possible(counts)),
         times=tuple(sorted(timed - taken)),
@@ -428,7 +439,25 @@ def recognise(
         size=size,
         households=by_name.only("households"),
         ends=found_ends,
+        is_plane=not {*point, *found_ends}.isdisjoint({*on_plane, *plane_ends}),
     )
+
+
+def _on_plane(columns: Sequence[Column], found: tuple[int, ...]) -> tuple[int, ...]:
+    """Return columns of pairs of coordinates if no pair may be in degrees; else nothing."""
+    pairs = zip(found[::2], found[1::2], strict=True)
+    metres = all(_are_metres(columns[x].values, columns[y].values) for x, y in pairs)
+    return found if metres else ()
+
+
+def _are_metres(xs: Sequence[str], ys: Sequence[str]) -> bool:
+    """Test whether one coordinate of every point is a number beyond any degrees."""
+    points = zip(xs, ys, strict=True)
+    numbers = [
+        [float(one.replace(",", ".", 1)) for one in pair if is_number(one)] for pair in points
+    ]
+    beyond = sum(any(abs(one) > TURN for one in pair) for pair in numbers)
+    return judge(beyond, len(numbers) - beyond) is Verdict.YES
 
 
 class _ColumnNames:
@@ -468,12 +497,17 @@ class _ColumnNames:
             return None, None
         return ends
 
-    def ends(self) -> tuple[int, ...]:
-        """Return the columns of longitude and latitude of both ends of a trip; empty without."""
+    def point(self, axes: Sequence[str]) -> tuple[int, ...]:
+        """Return the columns of both coordinates of a point; empty without both."""
+        found = [at for at in map(self.only, axes) if at is not None]
+        return tuple(found) if len({*found}) == len(axes) else ()
+
+    def ends(self, axes: Sequence[str]) -> tuple[int, ...]:
+        """Return the columns of both coordinates of both ends of a trip; empty without."""
         found = [
             [at for at, names in enumerate(self._folded) if is_end(names[0], end, axis)]
             for end in ("first_end", "second_end")
-            for axis in ("longitude", "latitude")
+            for axis in axes
         ]
         return tuple(one[0] for one in found) if all(len(one) == 1 for one in found) else ()
 

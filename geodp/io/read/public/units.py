@@ -19,6 +19,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.markers import LISTED_TOTAL, is_named_total
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import TWICE, TWO_PARENTS, add_other, grid_of_units
+from geodp.io.opening import texts_of
 from geodp.io.read.public.polygons import JUMPS, jump
 from geodp.io.read.public.tables import error_at, open_public, read_texts
 from geodp.io.read.rows.columns import InputTable, RowPositions, batches, find_column
@@ -34,6 +35,7 @@ def read_units(
     *,
     source: str,
     columns: Sequence[str] = (),
+    name: str | None = None,
     other: str | None = None,
     **opening: Any,
 ) -> Grid:
@@ -54,6 +56,9 @@ def read_units(
     columns : sequence of str, optional
         Columns in this order. Default: all of them, in the order of the table; for a file of
         outlines the only one that identifies its units.
+    name : str, optional
+        Column of the names of the finest units, which tables of a release have beside their codes,
+        and by which areas can be asked for; it is no level.
     other : str, optional
         Name of a unit that is added on every level, for codes that the table does not have, such
         as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
@@ -75,14 +80,19 @@ def read_units(
     """
     table = open_public(path, "units", **opening)
     drawn = find_outlines(table)
-    chosen, names = _choose_columns(table, columns, outlined=drawn is not None)
+    titled = None if name is None else find_column(table, name, (name, *columns))
+    chosen, names = _choose_columns(table, columns, titled, outlined=drawn is not None)
+    titles: list[str] = []
     texts: list[list[np.ndarray]] = [[] for _ in names]
     shapes: list[np.ndarray] = []
     read: list[RowPositions] = []
-    for rows, arrays in batches(table, [*chosen, *([] if drawn is None else [drawn[0]])]):
+    further = [at for at in (titled, None if drawn is None else drawn[0]) if at is not None]
+    for rows, arrays in batches(table, [*chosen, *further]):
         read.append(rows)
         for values, one in zip(texts, read_texts(rows, names, arrays, _BLANK), strict=True):
             values.append(one)
+        if titled is not None:
+            titles += _read_names(arrays[len(chosen)])
         if drawn is not None:
             with rows.named():
                 shapes.append(read_polygons_of(arrays[-1], str(drawn[1].crs)))
@@ -94,24 +104,34 @@ def read_units(
     if other is not None:
         levels, source = add_other(levels, source, other)
         shapes.append(np.full(1, None, object))
+        titles.append("")
     outlines = None if drawn is None else outlines_of(shapes, str(drawn[1].crs))
     try:
         _require_no_total(next(iter(levels.values())))
-        return grid_of_units(levels, source, outlines)
+        return grid_of_units(levels, source, outlines, None if titled is None else titles)
     except CodeError as error:
         nested = error.code in (TWICE.code, TWO_PARENTS.code)
         more = _suggest_levels(levels) if nested and not columns else ""
         raise error_at(read, error.position, error.rule + more) from None
 
 
+def _read_names(column: pa.Array) -> list[str]:
+    """Return the names of units of a column, blank for those that are missing."""
+    names: list[str] = texts_of(pc.fill_null(column.cast(pa.string()), "")).tolist()
+    return names
+
+
 def _choose_columns(
-    table: InputTable, columns: Sequence[str], *, outlined: bool
+    table: InputTable, columns: Sequence[str], titled: int | None, *, outlined: bool
 ) -> tuple[list[int], list[str]]:
-    """Return positions and names of the levels' columns; InputError if two are the same."""
-    plain = plain_columns(table)
+    """Return positions and names of the levels' columns; InputError if two are the same.
+
+    ``titled``: column of the names of units, which is no level unless it is named as one.
+    """
+    plain = {at: name for at, name in plain_columns(table).items() if at != titled}
     if outlined and not columns:
         # Files of outlines have many columns that are no levels, so only the unique one is taken.
-        at = find_code(table)
+        at = find_code(table, plain)
         return [at], [plain[at]]
     names = [str(name).strip() for name in columns] or [*plain.values()]
     chosen = [find_column(table, name, names) for name in columns] or [*plain]
@@ -196,14 +216,14 @@ def find_outlines(table: InputTable) -> tuple[int, Geometry] | None:
     return table.columns.index(geometry.name), geometry
 
 
-def find_code(table: InputTable) -> int:
+def find_code(table: InputTable, plain: Mapping[int, str]) -> int:
     """Find the only column that identifies the units of a table of outlines, by its position.
 
-    It has texts or integers, all of them different and none blank.
+    It has texts or integers, all of them different and none blank. ``plain``: names of the columns
+    that may be it, by their positions.
 
     Raises InputError if there is none, or if there are several, with their names.
     """
-    plain = plain_columns(table)
     chosen = [at for at, name in plain.items() if not name.startswith(INDEX)]
     if len(chosen) == 1:
         return chosen[0]
@@ -219,7 +239,8 @@ def find_code(table: InputTable) -> int:
     first = printable(plain[(unique or chosen)[0]]) if chosen else "CODE"
     remedy = (
         f"name the column of the codes that records have (--units-columns {first}, "
-        f"columns=[{first!r}]), and behind it those of the areas that hold them, if there are any."
+        f"columns=[{first!r}]), and behind it those of the areas that hold them, if there are any; "
+        "a column of names beside the codes is one of --units-name (name=)."
     )
     if unique:
         raise InputError(

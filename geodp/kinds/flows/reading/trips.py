@@ -14,6 +14,7 @@ from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
+from geodp.io.read.counting.table import Places
 from geodp.io.read.reader import CountsReader, WeightedReader
 from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.decimals import GIVEN, LEFT_OUT, Weights, leave_out
@@ -66,12 +67,6 @@ WEIGHTS_UNBOUNDED = Rule(
     "value=), and state the contribution.",
 )
 
-COUNTED_POINTS = Rule(
-    "flows-counted-coordinates",
-    "Counted rows have codes of zones, or rows and columns on a grid that lies nowhere; give one "
-    "row for each trip to locate trips by coordinates or points.",
-)
-
 TIME_UNUSED = Rule(
     "flows-time-unused",
     "time and time_zone (--time, --time-zone) are for units of periods, such as person-day, and "
@@ -119,7 +114,8 @@ class Trips(RowReader, WeightedReader):
         that is the first of the grid.
     value : str, optional
         Column of counts, if a row is several trips; no person is known then. How they are written
-        is said by `missing`, `flags`, `duplicates`, `rounding` and `value_unit`.
+        is said by `missing`, `flags`, `duplicates`, `rounding` and `value_unit`. Rows with
+        coordinates are added up by pair of zones.
     """
 
     origin: Place | None = None
@@ -237,24 +233,35 @@ class Trips(RowReader, WeightedReader):
         named = (self.person, self.per_pair, self.time, self.trips)
         if any(one is not None for one in named) or self.unit not in (None, "person"):
             raise UsageError(COUNTED_PERSONS)
+        points = self.lies_on_earth and any(not isinstance(one, str) for _, one in self._places())
+        columns: dict[str, str] = dict(self.labelled.columns)
+        if not points:
+            for end, column in self._places():
+                columns |= self._columns_of_codes(end, column)
+        shared = self.shared(CountsReader)
+        # Rows of two points are no cells, so that many of them may lie in one pair of zones.
+        shared |= {"duplicates": "sum"} if points else {}
         table = Table(
             grid=self.pairs,
             value=self.value,
-            columns=self._columns_of_counted(),
+            columns=columns,
             other=self.other,
             secret=self.key,
-            **self.shared(CountsReader),
+            **shared,
         )
-        return table.read(paths)
+        places = Places(self._locate, self._name_places(), self.crs) if points else None
+        return table.read(paths, places)
 
-    def _columns_of_counted(self) -> dict[str, str]:
-        """Return the columns of both places, and of labels, by the axes of pairs."""
-        columns: dict[str, str] = dict(self.labelled.columns)
-        for end, column in self._places():
-            if self.lies_on_earth and not isinstance(column, str):
-                raise UsageError(COUNTED_POINTS)
-            columns |= self._columns_of_codes(end, column)
-        return columns
+    def _locate(self, table: InputTable) -> list[Locator]:
+        """Return the locators of both ends and of labels, which refuse in the words of flows."""
+        return advise(self._locators(table))
+
+    def _name_places(self) -> dict[str, str]:
+        """Return the columns of both ends by these, for the card."""
+        return {
+            end: column if isinstance(column, str) else ", ".join(column)
+            for end, column in self._places()
+        }
 
     @staticmethod
     def _columns_of_codes(end: str, column: Place) -> dict[str, str]:
@@ -317,15 +324,11 @@ class Trips(RowReader, WeightedReader):
         weighed = [] if self._weights is None else [self._weights.column]
         for table in tables:
             survey.note(table.name, ())
-            locators = advise(self._locators(table))
+            locators = self._locate(table)
             places = [name for locator in locators for name in locator.columns]
             names = [*places, *units, *weighed]
             selected = self.read_rows(table, names, survey)
-            columns = {
-                end: column if isinstance(column, str) else ", ".join(column)
-                for end, column in self._places()
-            }
-            survey.state(self.describe(table, "table", columns))
+            survey.state(self.describe(table, "table", self._name_places()))
             for rows, arrays in selected:
                 for name in weighed:
                     rows, arrays = leave_out(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -184,6 +184,8 @@ def publish_series(**options: Any) -> None:
 
 class FlowsSeriesPublishing(PeriodsPublishing, FlowsPublishing):
     """A run of ``geodp flows publish-series``, checked before anything is read."""
+
+    are_counts: ClassVar[bool] = True
 
     @property
     def kind(self) -> Kind:

@@ -11,7 +11,7 @@ from geodp.cli.check import begin_check
 from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete
-from geodp.cli.periods import list_snapshots, part_inputs
+from geodp.cli.periods import list_snapshots, part_inputs, take_first_column
 from geodp.cli.publishing import Publishing, Written
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request
@@ -80,6 +80,7 @@ def publish_series(**options: Any) -> None:
         --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
         --person-in all --output out
     geodp publish-series year.csv --period month --periods 2024-01..2024-12 ...
+    geodp publish-series wide.csv --period-columns 'pop_*' ...
     geodp publish-series 'visits-*.csv' ...
 
     Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
@@ -105,6 +106,7 @@ class SeriesPublishing(Publishing):
         from geodp.release.periods import Periods
 
         context = click.get_current_context()
+        take_first_column(context, options)
         self.inferred = complete(context, options)
         check_applicable(context)
         if not options["unit"].strip() or not options["unit"].isprintable():

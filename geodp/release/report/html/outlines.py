@@ -43,7 +43,7 @@ def pack_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str, 
     return {
         "rows": ground.rows,
         "cols": ground.cols,
-        "codes": grid.names.format(0, index).tolist(),
+        "codes": grid.names.show(0, index),
         "areas": [float(f"{area:.6g}") for area in outlines.areas.tolist()],
         # In sixteenths of a step, so that they stay inside small units.
         "middles": pack_integers(np.rint(16 * middle).astype(np.int64).reshape(-1)),

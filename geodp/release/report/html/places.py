@@ -20,6 +20,7 @@ from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
+from geodp.grid.names import entitle
 from geodp.grid.region import (
     Region,
     boxes_of_polygons,
@@ -61,7 +62,7 @@ MIN_SHARE = 0.5
 """Part of a polygon of a public list that must lie on the map for it to be listed."""
 
 UNIT = "*unit"
-"""Level of a unit of a table with outlines, which has a code and no name."""
+"""Level of a unit of a table with outlines, or with names beside codes."""
 
 ENTIRE_DOMAIN = "*"
 """Name of the place that is the entire domain."""
@@ -257,7 +258,7 @@ def list_largest(view: View) -> list[Place]:
     index = np.zeros((len(grid.shape), best.size), np.int64)
     index[:2] = squares
     is_coded = grid.outlines is not None or place.system is not None
-    names = grid.names.format(0, index).tolist() if is_coded else [""] * best.size
+    names = grid.names.show(0, index) if is_coded else [""] * best.size
     off_map = grid.outlines is not None
     middles = [None] * best.size if off_map else _middles(place, squares, 1, False)
     return [
@@ -502,13 +503,21 @@ def _regions_of_table(
     order = np.argsort(linear)
     at = order[np.searchsorted(linear, index[0] * cols + index[1], sorter=order)]
     for number in reversed(range(len(table.levels))):
-        codes = table.codes[number]
+        codes, level = table.codes[number], show_level(table, number)
+        if level == UNIT:
+            codes = tuple(map(entitle, table.names or (), codes))
         # A level that does not fit is left out; coarser ones may still fit.
         if len(codes) > capacity:
             continue
         capacity -= len(codes)
         for region, cells in _group(grid, key, table.region[number][at]):
-            yield NamedRegion(codes[region], cells, table.levels[number])
+            yield NamedRegion(codes[region], cells, level)
+
+
+def show_level(table: Hierarchy, number: int) -> str:
+    """Return the level of the places of a table for readers: units with names are plain areas."""
+    named = table.names is not None and number == len(table.levels) - 1
+    return UNIT if named else table.levels[number]
 
 
 def _group(grid: Grid, key: NDArray[np.uint64], number: IntArray) -> Iterator[tuple[int, Region]]:

@@ -23,9 +23,15 @@ def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
     assert (found["encoding"], found["delimiter"]) == ("cp932", ",")
     told = {"name", "columns", "protected", "encoding", "delimiter", "geometry", "points"}
     single = {"key", "origin", "destination", "x", "y", "count", "grid", "digits", "own_grid"}
-    assert set(found) == told | single | {"household", "size", "households", "ends"} | {
-        *["keys", "counts", "times", "persons", "amounts", "grids", "quadkeys"]
-    }
+    assert set(found) == told | single | {
+        "household",
+        "size",
+        "households",
+        "ends",
+        "crs",
+        "period_columns",
+        "whole_periods",
+    } | {*["keys", "counts", "times", "persons", "amounts", "grids", "quadkeys"]}
 
 
 @pytest.mark.parametrize(

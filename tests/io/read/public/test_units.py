@@ -1,8 +1,12 @@
 """Tables of units: read, refused, published by the code of a unit, and verified."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import geopandas
+import numpy as np
+import pandas
 import pyarrow as pa
 import pytest
 import shapely
@@ -11,13 +15,14 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli.commands.estimate import estimate
 from geodp.cli.commands.publish import publish
-from geodp.errors import InputError, UsageError
+from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.units import pairs_of_units
 from geodp.io.read.public.tables import read_hierarchy, read_totals
 from geodp.io.read.public.units import read_units
 from geodp.io.verify.verify import verify
 from tests.command import Runner
+from tests.command import geodp as geodp_command
 from tests.io.files import gzipped, parquet, text
 from tests.refusals import refuses
 
@@ -256,3 +261,51 @@ def test_geometries_are_no_level_of_a_public_table(ending, tmp_path: Path) -> No
     assert read_hierarchy(regions, cells, source="x").levels == ("town",)
     totals = build({"code": codes, "total": [1, 2]})
     assert sorted(read_totals(totals, cells, source="x").total) == [1, 2]
+
+
+NAMED = "code,name\n01,Nord\n02,Ost\n03,Ost\n04,\n"
+
+
+def test_names_beside_codes_are_published_and_name_areas(tmp_path: Path) -> None:
+    grid = read_units(text(NAMED)(tmp_path), source="a test", name="name")
+    assert grid.hierarchy.levels == ("code",)
+    plain = grid.with_hierarchy(replace(grid.hierarchy, names=None))
+    assert grid == plain
+    for domain, ends in (
+        (grid, ["name"]),
+        (pairs_of_units(grid), ["origin_name", "destination_name"]),
+    ):
+        release = geodp.publish(
+            geodp.CountTable.from_index(domain, np.ones((len(domain.shape), 1), int) * 0, [50]),
+            epsilon=50,
+            contribution=1,
+        )
+        folder = tmp_path / ends[0]
+        release.write(folder)
+        assert all(one.ok for one in verify(folder))
+        again, rows = geodp.open(folder), pandas.read_csv(folder / "public" / "population.csv")
+        assert again.grid.hierarchy.names == ("Nord", "Ost", "Ost", "")
+        assert {*rows.loc[0, ends]} == {"Nord"}
+        one = ":".join(["{}"] * len(ends))
+        asked = [one.format(*[name] * len(ends)) for name in ("01", "nord", "Nord (01)")]
+        assert len({again.estimate(area) for area in asked}) == 1
+        with refuses(CodeError, "name-of-several-units: .* 02, 03"):
+            again.estimate(one.format(*["Ost"] * len(ends)))
+
+
+def test_a_name_that_a_spreadsheet_runs_is_refused(tmp_path: Path) -> None:
+    with refuses(InputError, "name-is-formula: row 3"):
+        read_units(text("code,name\n1,a\n2,=1+1\n")(tmp_path), source="a test", name="name")
+
+
+def test_a_column_of_names_is_proposed(tmp_path: Path) -> None:
+    units, counts = text(NAMED)(tmp_path), tmp_path / "counts.csv"
+    counts.write_text("code,n\n01,5\n02,7\n", "utf-8")
+    described = json.loads(geodp_command("inspect", units, "--json").stdout)
+    assert described["units"].split()[2:6] == ["--units-columns", "code", "--units-name", "name"]
+    asked = ("--grid", f"units:{units}", "--units-source", "an office", "--contribution", 1)
+    recipe = tmp_path / "recipe.toml"
+    geodp_command(
+        "new", counts, *asked, "--epsilon", 1, "--recipe", recipe, "--output", tmp_path / "out"
+    )
+    assert 'units-name = "name"' in recipe.read_text("utf-8")

@@ -52,6 +52,24 @@ def test_counted_rows_are_added_up():
     assert table.reading.doubled == 1
 
 
+def test_counted_rows_of_coordinates_are_added_up_where_both_ends_lie():
+    rows = pa.table(
+        {
+            "ox": [139.001, 139.002, 139.02],
+            "oy": [35.001, 35.002, 35.01],
+            "dx": [139.02, 139.021, 139.001],
+            "dy": [35.01, 35.011, 35.001],
+            "n": [3, 4, 5],
+        }
+    )
+    places = {"origin": ("ox", "oy"), "destination": ("dx", "dy")}
+    table = read(rows, **places, grid=MESH, value="n", crs="EPSG:4326")
+    assert sorted(table.count.tolist()) == [5, 7]
+    assert table.reading.public.places == {"origin": "ox, oy", "destination": "dx, dy"}
+    with refuses(InputError, "cell-outside-domain"):
+        read(rows.set_column(0, "ox", [[138.0] * 3]), **places, grid=MESH, value="n")
+
+
 @pytest.mark.parametrize("name", ["", "NA", "null", "unknown"])
 @pytest.mark.parametrize("more", [{}, {"unit": "person-day", "time": "t"}], ids=str)
 def test_a_missing_person_is_refused(name, more):
@@ -75,7 +93,6 @@ def test_an_unknown_zone_is_refused_or_dropped():
         ({**WHERE, "unit": "person-day"}, "flows-unit-needs-time"),
         ({**PLACES, "unit": "person-day", "time": "id"}, "flows-unit-needs-person"),
         ({**WHERE, "trips": 0}, "flows-bound-form"),
-        ({**PLACES, "grid": MESH, "value": "n"}, "flows-counted-coordinates"),
         ({**PLACES, "duplicates": "sum"}, "flows-counts-only"),
         ({**PLACES, "value": "n", "person": "id"}, "flows-counted-with-persons"),
         ({**PLACES, "value": "n", "trips": 2}, "flows-counted-with-persons"),
