@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from geodp.cli.check import begin_check, describe_domain, write_check_file
-from geodp.cli.inputs import sha256
+from geodp.cli.check import begin_check, describe_domain, describe_inputs, write_check_file
 from geodp.cli.layout import write_recipe
 from geodp.cli.output import quote
 from geodp.cli.request_options import read_request
@@ -178,9 +177,8 @@ class Publishing(ABC):
         counted = {**describe_domain(shown.grid), **prepared.counted}
         stated, assumptions = shown.reading, shown.card().guarantee.assumptions
         said = self._say_beyond("check.json")
-        return write_check_file(
-            *(options, prepared.reading, stated, assumptions, counted, self.files, said)
-        )
+        summary = describe_inputs(options, self.files, prepared.reading, counted)
+        return write_check_file(options, summary, stated, assumptions, said)
 
     def _write(self, prepared: Prepared[Any, Any] | None) -> str:
         """Release what is prepared, or complete an interrupted run, and write it."""
@@ -214,10 +212,9 @@ class Publishing(ABC):
         """Draw and charge; return the release and the operator's record."""
         from geodp.release.transaction import pack_draw
 
-        files = (*self.options["inputs"], *self.files)
-        run = {"inputs": {str(path): sha256(path) for path in files}, **prepared.record}
-        if "prior" in run:
-            run["prior"] = {"file": str(self.options["prior"]), **run["prior"]}
+        run = describe_inputs(self.options, self.files, prepared.reading, prepared.counted)
+        if prepared.prior is not None:
+            run["prior"] = {"file": str(self.options["prior"]), "cells_sha256": prepared.prior}
         # Formats and disk space fail here, before the charge, and not after it.
         self.try_out(place, prepared)
         pack = partial(pack_draw, prepared.design)

@@ -294,7 +294,6 @@ REQUEST = joined(
             low=2,
             high=1 << 31,
             metavar="K",
-            field="metadata",
         ),
         Option(
             "--supersedes",

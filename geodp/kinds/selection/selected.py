@@ -60,6 +60,7 @@ from geodp.release.opening import WRITTEN
 from geodp.release.request import Request
 from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
+from geodp.table.card import StatedMetadata
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.plain import read_plain, write_plain
@@ -119,6 +120,8 @@ class Selected:
         Facts that a refusal would have revealed, which the card lists as not protected.
     reading : StatedReading or None
         How the input was read, which no card of a selection states.
+    metadata : StatedMetadata or None
+        Metadata of the publishing office.
     """
 
     __repr__ = one_line
@@ -131,6 +134,7 @@ class Selected:
     charge: Charge | None = None
     public_facts: tuple[str, ...] = ()
     reading: StatedReading | None = None
+    metadata: StatedMetadata | None = None
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -160,6 +164,7 @@ class Selected:
             ),
             false_hot_spots=self._false(candidates),
             chosen=self.chosen,
+            metadata=self.metadata,
         ).with_id()
 
     def _promise(self) -> SelectionGuarantee:
@@ -322,8 +327,7 @@ def prepare(
         lambda: selection_digest(table, design.shown),
         partial(design.draw, question.measure(table, design.event)),
         table.reading,
-        counted={"occupied_cells": cells, "people": people},
-        record={"occupied_cells": cells, "people": people},
+        counted={"occupied_cells": cells, "counted_people": people},
     )
 
 
@@ -331,6 +335,11 @@ def design_selection(
     grid: Grid, question: Question, request: Request, mechanism: str | Selector, inputs: Inputs
 ) -> SelectionDesign:
     """Design a selection from public things alone; raises UsageError as :func:`prepare` does."""
+    if request.metadata is not None and request.metadata.display_below is not None:
+        raise UsageError(
+            "A selection names places without counts: leave display_below out of its metadata.",
+            code="selection-display-below",
+        )
     selector = find_selector(mechanism)
     event = Selection.of(
         f"select-{question.name}:{selector.name}",
@@ -340,7 +349,16 @@ def design_selection(
         request.key_origin,
     )
     answer, facts = question.longest_answer(grid), inputs.facts
-    shown = Selected(grid, question, selector, event, answer, None, facts, inputs.readings[0])
+    shown = Selected(
+        grid,
+        question,
+        selector,
+        event,
+        answer,
+        public_facts=facts,
+        reading=inputs.readings[0],
+        metadata=request.metadata,
+    )
     # Building the card now shows errors in it before anything is charged.
     shown.card()
     return SelectionDesign(request, inputs, shown)
@@ -554,7 +572,8 @@ def _rebuild(card: SelectionCard) -> Selected:
     question = _rebuild_question(card.question)
     asked = f"select-{question.name}:{name}", terms, question.change, question.rounds
     event = Selection.of(*asked, guarantee.key_origin)
-    return Selected(grid_of(card.domain), question, SELECTORS[name], event, card.chosen)
+    grid, metadata = grid_of(card.domain), card.metadata
+    return Selected(grid, question, SELECTORS[name], event, card.chosen, metadata=metadata)
 
 
 def _rebuild_question(stated: QuestionInfo) -> Question:

@@ -72,7 +72,6 @@ HOLES: dict[str, dict[str, str]] = {
     "a_prior_of_another_grid_is_refused": NO_PRIOR,
     "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_PRIOR,
     "a_page_shows_hostile_names_as_text": {
-        "selection": "select top takes no --metadata",
         "local round": "local publish takes no --metadata",
     },
 }

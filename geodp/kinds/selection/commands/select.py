@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check
 from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import inputs
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
 from geodp.options.option import Option, joined
@@ -72,7 +70,7 @@ class TopPublishing(SelectionPublishing):
         self.question = Top(options["k"], options["level"])
         # Before reading: a question that does not suit the grid must not wait for a large file.
         self.question.candidates(self.grid)
-        self.request = read_request(begin_check(options), self.grid)
+        self.request = self.read_request(self.grid)
 
     def prepare(self) -> Prepared[SelectionDesign, Selected]:
         """Read the inputs, and prepare the question about them."""
