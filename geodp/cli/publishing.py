@@ -128,21 +128,7 @@ class Publishing(ABC):
 
         None for what has no numbers to estimate.
         """
-        from geodp.grid.region import choose_code
-
-        code = choose_code(self.grid)
-        return ["--polygons", "FILE"] if code is None else ["--area", code]
-
-    def list_next(self) -> list[str]:
-        """List the commands that use the release, below a sentence."""
-        folder = str(self.options["output"])
-        page = ["--output", f"{folder}.html"]
-        area = self.choose_area()
-        verify, report = ["verify", folder], ["report", folder]
-        said, words = NEXT, [verify, ["estimate", folder, *(area or ())], [*report, *page]]
-        if area is None:
-            said, words = NEXT_OF_LIST, [verify, report]
-        return [translate(said), *(" ".join(["geodp", *map(quote, one)]) for one in words)]
+        return choose_area(self.grid)
 
     def list_notes(self, prepared: Prepared[Any, Any]) -> Sequence[str]:
         """List warnings and other sentences on what is prepared, whatever the data are."""
@@ -191,22 +177,16 @@ class Publishing(ABC):
                 written = self.write(*made, place)
             release = made[0]
             card = release.card()
-            release_id = _identify(place.folder / "public", card)
+            promise = describe_promise(place.folder / "public", card)
+        fields = {**promise, **self.fields(release)}
         # The guarantee is independent of the data, so it may be printed.
-        promise, budget = card.guarantee, ("spends", "epsilon", "rho", "delta")
-        fields = {
-            "release_id": release_id,
-            **{name: getattr(promise, name, None) for name in budget},
-            "method": promise.mechanism,
-            "private": card.private,
-            **self.fields(release),
-        }
-        said = [promise.in_words, *self.sentences(release), *self._say_beyond("run.json")]
+        said = [card.guarantee.in_words, *self.sentences(release), *self._say_beyond("run.json")]
         message = format_result(self.options, written, fields, said)
         if self.options["as_json"]:
             return message
         answer = map(translate_message, self.answer(release))
-        return "\n".join([*answer, message, *self.list_next()])
+        following = list_next(self.options["output"], self.choose_area())
+        return "\n".join([*answer, message, *following])
 
     def _draw(self, place: Any, prepared: Prepared[Any, Any]) -> tuple[Any, dict[str, Any]]:
         """Draw and charge; return the release and the operator's record."""
@@ -280,6 +260,36 @@ class TablesPublishing(Publishing):
         """Write tables without counts, and reserve the space of those with counts."""
         first, *more = self.list_trials(prepared)
         place.try_out(first, self.list_cells(prepared), *more)
+
+
+def choose_area(grid: Grid) -> Sequence[str]:
+    """Return options of ``geodp estimate`` for an area of a domain as an example."""
+    from geodp.grid.region import choose_code
+
+    code = choose_code(grid)
+    return ["--polygons", "FILE"] if code is None else ["--area", code]
+
+
+def list_next(output: Path, area: Sequence[str] | None) -> list[str]:
+    """List the commands that use a release, below a sentence; ``area``: None without estimates."""
+    folder = str(output)
+    verify, report = ["verify", folder], ["report", folder]
+    said, words = NEXT_OF_LIST, [verify, report]
+    if area is not None:
+        page = [*report, "--output", f"{folder}.html"]
+        said, words = NEXT, [verify, ["estimate", folder, *area], page]
+    return [translate(said), *(" ".join(["geodp", *map(quote, one)]) for one in words)]
+
+
+def describe_promise(public: Path, card: Any) -> dict[str, Any]:
+    """Describe a release that was written for a JSON document: its id, and what it promises."""
+    promise, budget = card.guarantee, ("spends", "epsilon", "rho", "delta")
+    return {
+        "release_id": _identify(public, card),
+        **{name: getattr(promise, name, None) for name in budget},
+        "method": promise.mechanism,
+        "private": card.private,
+    }
 
 
 def _identify(public: Path, card: Any) -> str:

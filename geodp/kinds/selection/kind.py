@@ -24,7 +24,9 @@ class SelectionKind(Kind):
     doors: ClassVar[dict[str, str]] = {
         "explain": "kinds.selection.explanation:explain_selection",
     }
-    lacks: ClassVar[dict[str, str]] = dict.fromkeys(("estimate", "compare", "diff"), NO_COUNTS)
+    lacks: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("estimate", "compare", "diff", "statistics"), NO_COUNTS
+    )
 
     def read_card(self, folder: Path) -> SelectionCard:
         """Read the card."""
