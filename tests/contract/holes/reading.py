@@ -16,10 +16,6 @@ NO_FRONT_DOOR = "geodp.local takes no frame of a file that publishes"
 
 HOLES: dict[str, dict[str, str]] = {
     "a_placeholder_is_refused_in_python": {"local round": NO_FRONT_DOOR},
-    "a_number_beyond_mankind_is_no_count": dict.fromkeys(
-        ("counts", "counts by label", "series", "households by size", "selection", "own kind"),
-        "WRONG: a cell of 9,999,999,999 people, which many tables write for unknown, is counted",
-    ),
     "places_outside_the_bounds_are_left_out_unless_it_is_said": {
         "flows": "with --bounds publish leaves rows outside them out, flows publish refuses them"
     },

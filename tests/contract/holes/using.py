@@ -10,12 +10,6 @@ TABLES = ("counts", "counts by label", "series", "local round")
 """Kinds whose commands are those of tables of counts."""
 
 
-def refused(command: str, *kinds: str) -> dict[str, str]:
-    """Return the rows of kinds whose folder a command refuses, and points to folders inside."""
-    reason = f"geodp {command} refuses it and points to its folders inside, none of which it names"
-    return dict.fromkeys(kinds, reason)
-
-
 NO_COUNTS = "it names places and has no counts"
 
 OF_COUNTS = (
