@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from geodp.io.read.reader import WeightedReader
 from geodp.io.read.rows.amount_titles import (
     TitleUnit,
     find_unit,
+    is_percentage,
     read_title,
     read_unit,
     require_counts,
@@ -154,6 +156,20 @@ def require_unit(scale: Scale, titled: TitleUnit) -> None:
             suggested=printable(f"{factor}{unit}"),
         )
     )
+
+
+def require_no_percentage(scale: Scale, title: str) -> None:
+    """Raise UsageError for a title with a percent sign where the unit of the amounts has none."""
+    sign = "‰" if "‰" in title else "%"
+    if is_percentage(title) and sign not in normalize("NFKC", scale.unit):
+        raise UsageError(
+            OTHER_UNIT.format(
+                name=printable(scale.name),
+                said=sign,
+                stated=printable(scale.unit),
+                suggested=sign,
+            )
+        )
 
 
 FORM_FACT = (
@@ -290,6 +306,7 @@ class AmountRecords(PointOptions, WeightedReader):
             selected = self.read_rows(table, names, survey)
             amount, *more = (find_column(table, name) for name in names[len(places) :])
             require_unit(self.scale, find_unit(table, amount))
+            require_no_percentage(self.scale, table.columns[amount])
             if self.value is not None:
                 require_counts(table, more[:1], self.value_unit)
             survey.state(self._state(table, places))

@@ -19,16 +19,6 @@ HOLES: dict[str, dict[str, str]] = {
     "places_outside_the_bounds_are_left_out_unless_it_is_said": {
         "flows": "with --bounds publish leaves rows outside them out, flows publish refuses them"
     },
-    "a_percentage_in_a_title_is_asked_about": dict.fromkeys(
-        ("amounts", "series of amounts"), "a column n [%] is released in EUR"
-    ),
-    "a_density_in_a_title_is_asked_about": dict.fromkeys(
-        (
-            *("counts", "counts by label", "series", "households of persons"),
-            *("households by size", "selection"),
-        ),
-        "WRONG: densities and shares (n per km2, 人口密度, 構成比) are counted as people",
-    ),
     "a_frame_gives_the_bytes_of_its_file": {"local round": NO_FRONT_DOOR},
     "names_of_regions_stay_texts": {
         "flows": "flows publish refuses --regions, and names grids of one map of cells and units",

@@ -72,7 +72,7 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     **{
         check: {"selection": NO_COUNTS}
         for check in (
-            *("maps_show_the_withdrawal", "map_draws_the_release"),
+            *("maps_show_the_withdrawal", "map_draws_the_release", "a_small_map_is_embedded"),
             "export_writes_the_release_in_other_formats",
         )
     },
