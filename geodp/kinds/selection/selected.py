@@ -42,6 +42,7 @@ from geodp.kinds.selection.card import (
     SelectionGuarantee,
     SelectorInfo,
 )
+from geodp.kinds.selection.kind import NO_COUNTS
 from geodp.kinds.selection.mechanisms import SELECTORS, Selector, find_selector
 from geodp.kinds.selection.question import Answer, Quantile, Question, Top, request_selection
 from geodp.mechanisms.base import Plain
@@ -468,6 +469,12 @@ class WrittenSelection:
     def to_pandas(self) -> Any:
         """Convert the chosen candidates to a ``pandas.DataFrame``, in the order of the draws."""
         return make_frame(self.chosen)
+
+    def estimate(self, *_region: Any, **_options: Any) -> NoReturn:
+        """Raise UsageError: a selection has no counts."""
+        raise UsageError(NO_COUNTS, code="kind-lacks")
+
+    compare = to_xarray = estimate
 
     def to_geopandas(self) -> Any:
         """Convert the chosen candidates to a ``geopandas.GeoDataFrame`` in the grid's CRS.
