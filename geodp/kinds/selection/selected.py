@@ -6,6 +6,7 @@ field. Whether the answers are candidates is looked up in the domain.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -103,8 +104,74 @@ class StagedSelection(Staged):
         return self.finish(restricted)
 
 
+class Answers(ABC):
+    """Chosen candidates, as frames, on a map and in notebooks.
+
+    Attributes
+    ----------
+    chosen : tuple of mapping
+        Codes and labels of the candidates, in the order of the draws.
+    """
+
+    chosen: Any
+
+    @abstractmethod
+    def card(self) -> SelectionCard:
+        """Return the public card."""
+
+    def estimate(self, *_region: Any, **_options: Any) -> NoReturn:
+        """Raise UsageError: a selection has no counts."""
+        raise UsageError(NO_COUNTS, code="kind-lacks")
+
+    compare = to_xarray = estimate
+
+    def to_pandas(self) -> Any:
+        """Convert the chosen candidates to a ``pandas.DataFrame``, in the order of the draws."""
+        return make_frame(self.chosen)
+
+    def to_geopandas(self) -> Any:
+        """Convert the chosen candidates to a ``geopandas.GeoDataFrame`` in the grid's CRS.
+
+        Raises UsageError for candidates that are no cells of one map, or lie nowhere on the Earth.
+        """
+        question, grid = self.card().question, grid_of(self.card().domain)
+        if grid.maps.missing or self.card().domain.regions is not None or question.name != "top":
+            raise UsageError(
+                "These candidates are no cells of one map: use to_pandas().",
+                code="candidates-not-on-map",
+            )
+        if question.level not in (None, CELL):
+            grid = Coarsening.of(grid, question.level).grid
+        names = grid.maps.codes or grid.axis_names[:2]
+        listed = [[one[name] for one in self.chosen] for name in names]
+        index: Any = parse_codes(grid.places[0], listed[0]) if grid.maps.codes else listed
+        return locate_rows(self.to_pandas(), grid, np.asarray(index, np.int64))
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the chosen cells on Matplotlib axes in the grid's CRS, and return the axes.
+
+        ``**kwargs`` are passed to ``GeoDataFrame.plot``. Raises UsageError as :meth:`to_geopandas`,
+        and without Matplotlib.
+        """
+        return plot_rows(self.to_geopandas(), None, ax, **kwargs)
+
+    def explore(self, **kwargs: Any) -> Any:
+        """Show the chosen cells on an interactive map in a notebook, and return the map.
+
+        ``**kwargs`` are passed to ``GeoDataFrame.explore``. Raises UsageError as
+        :meth:`to_geopandas`, and without folium.
+        """
+        return explore_rows(self.to_geopandas(), None, **kwargs)
+
+    def _repr_html_(self) -> str:
+        """Render the guarantee and the chosen candidates as HTML, for notebooks."""
+        lines = [] if self.card().private else ["NOT PRIVATE"]
+        chosen = (", ".join(map(str, one.values())) for one in self.chosen)
+        return preview({}, [*lines, self.card().guarantee.in_words, *chosen])
+
+
 @dataclass(frozen=True, eq=False)
-class Selected:
+class Selected(Answers):
     """The answer of a selection, and all that may be published about it.
 
     Attributes
@@ -445,7 +512,7 @@ STATED_ALONE = ("software", "budget", "release_id")
 
 
 @dataclass(frozen=True, eq=False)
-class WrittenSelection:
+class WrittenSelection(Answers):
     """A selection read from a folder.
 
     Attributes
@@ -465,56 +532,6 @@ class WrittenSelection:
     def card(self) -> SelectionCard:
         """Return the card as it was read."""
         return self.index
-
-    def to_pandas(self) -> Any:
-        """Convert the chosen candidates to a ``pandas.DataFrame``, in the order of the draws."""
-        return make_frame(self.chosen)
-
-    def estimate(self, *_region: Any, **_options: Any) -> NoReturn:
-        """Raise UsageError: a selection has no counts."""
-        raise UsageError(NO_COUNTS, code="kind-lacks")
-
-    compare = to_xarray = estimate
-
-    def to_geopandas(self) -> Any:
-        """Convert the chosen candidates to a ``geopandas.GeoDataFrame`` in the grid's CRS.
-
-        Raises UsageError for candidates that are no cells of one map, or lie nowhere on the Earth.
-        """
-        question, grid = self.index.question, grid_of(self.index.domain)
-        if grid.maps.missing or self.index.domain.regions is not None or question.name != "top":
-            raise UsageError(
-                "These candidates are no cells of one map: use to_pandas().",
-                code="candidates-not-on-map",
-            )
-        if question.level not in (None, CELL):
-            grid = Coarsening.of(grid, question.level).grid
-        names = grid.maps.codes or grid.axis_names[:2]
-        listed = [[one[name] for one in self.chosen] for name in names]
-        index: Any = parse_codes(grid.places[0], listed[0]) if grid.maps.codes else listed
-        return locate_rows(self.to_pandas(), grid, np.asarray(index, np.int64))
-
-    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the chosen cells on Matplotlib axes in the grid's CRS, and return the axes.
-
-        ``**kwargs`` are passed to ``GeoDataFrame.plot``. Raises UsageError as :meth:`to_geopandas`,
-        and without Matplotlib.
-        """
-        return plot_rows(self.to_geopandas(), None, ax, **kwargs)
-
-    def explore(self, **kwargs: Any) -> Any:
-        """Show the chosen cells on an interactive map in a notebook, and return the map.
-
-        ``**kwargs`` are passed to ``GeoDataFrame.explore``. Raises UsageError as
-        :meth:`to_geopandas`, and without folium.
-        """
-        return explore_rows(self.to_geopandas(), None, **kwargs)
-
-    def _repr_html_(self) -> str:
-        """Render the guarantee and the chosen candidates as HTML, for notebooks."""
-        lines = [] if self.index.private else ["NOT PRIVATE"]
-        chosen = (", ".join(map(str, one.values())) for one in self.chosen)
-        return preview({}, [*lines, self.index.guarantee.in_words, *chosen])
 
     def write(self, path: str | Path, **kwargs: Any) -> NoReturn:
         """Raise UsageError: a written selection is copied."""
