@@ -193,6 +193,8 @@ class Publishing(ABC):
         from geodp.release.transaction import pack_draw
 
         run = describe_inputs(self.options, self.files, prepared.reading, prepared.counted)
+        # What each file holds is in the summary of a check.
+        del run["read"]["sources"]
         if prepared.prior is not None:
             run["prior"] = {"file": str(self.options["prior"]), "cells_sha256": prepared.prior}
         # Formats and disk space fail here, before the charge, and not after it.

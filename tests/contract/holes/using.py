@@ -51,7 +51,6 @@ HOLES: dict[str, dict[str, str]] = {
     },
     "a_plan_is_printed_for_people": {
         "series of amounts": "geodp amounts plan has no --snapshots, as geodp plan has",
-        "selection": "there is no geodp select plan",
     },
     "errors_are_predicted_before_data_are_read": {
         "amounts": "geodp amounts plan compares clips, and predicts no error of an area",
