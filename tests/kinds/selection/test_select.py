@@ -199,10 +199,7 @@ def test_the_card_says_what_is_promised_and_no_count(tmp_path):
     public = (tmp_path / "out" / "public" / "release.json").read_text()
     assert "2016" not in public
     assert SelectionCard.from_json(json.loads(public)) == card
-    assert (
-        json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())["counted_people"]
-        == 2016
-    )
+    assert json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())["people"] == 2016
 
 
 def test_budgets_of_any_size_are_drawn_at_once():
