@@ -107,7 +107,7 @@ def map_(
     from geodp.io.verify.readback import DRAWING, read_within
     from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_change
-    from geodp.release.drawing import draw_folder, find_view
+    from geodp.release.folder_map import draw_folder, find_view
     from geodp.release.opening import find_part
 
     part, *earlier = (find_part(one, time=time, table=table, last=True) for one, time in places)

@@ -18,6 +18,10 @@ from geodp.table.stated.release import Amount, Exact, Identity, Size, Software, 
 SELECTION_SCHEMA: Literal["geodp-selection-1"] = "geodp-selection-1"
 """Value of ``schema`` in the card of a selection."""
 
+NO_COUNTS = (
+    "This is a selection, which names places and has no counts: geodp explain says what they mean."
+)
+
 Code = str | int | float
 
 

@@ -8,11 +8,7 @@ from typing import Any, ClassVar
 
 from geodp.io.folder.kinds import CARD, Check, Kind
 from geodp.io.opening import read_json
-from geodp.kinds.selection.card import SELECTION_SCHEMA, SelectionCard
-
-NO_COUNTS = (
-    "This is a selection, which names places and has no counts: geodp explain says what they mean."
-)
+from geodp.kinds.selection.card import NO_COUNTS, SELECTION_SCHEMA, SelectionCard
 
 
 class SelectionKind(Kind):

@@ -35,6 +35,7 @@ from geodp.io.verify.readback import grid_of
 from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.verify.verify import run_checks
 from geodp.kinds.selection.card import (
+    NO_COUNTS,
     SELECTION_SCHEMA,
     Code,
     FalseHotSpots,
@@ -43,7 +44,6 @@ from geodp.kinds.selection.card import (
     SelectionGuarantee,
     SelectorInfo,
 )
-from geodp.kinds.selection.kind import NO_COUNTS
 from geodp.kinds.selection.mechanisms import SELECTORS, Selector, find_selector
 from geodp.kinds.selection.question import Answer, Quantile, Question, Top, request_selection
 from geodp.mechanisms.base import Plain

@@ -163,7 +163,7 @@ def _write_page(
 ) -> str:
     """Write the page of a release: that of its kind, or the general one."""
     from geodp.io.read.public.polygons import read_places
-    from geodp.release.drawing import draw_folder
+    from geodp.release.folder_map import draw_folder
     from geodp.release.opening import open_written
     from geodp.release.report.html.embedded import write_drawn, write_embed
     from geodp.release.report.html.general import write_general
