@@ -3,11 +3,9 @@
 HOLES: dict[str, dict[str, str]] = {
     "a_recipe_makes_the_release_again": {
         "own kind": "its command has no --recipe",
-        "households of persons": "recipes refuse --households, which is a column as --value is",
         "flows": "flows publish has no --recipe",
         "amounts": "amounts publish has no --recipe",
         "series of amounts": "amounts publish-series has no --recipe",
-        "series of households": "recipes refuse --households, which is a column as --value is",
         "series of flows": "flows publish-series has no --recipe",
         "selection": "select top has no --recipe",
     },
