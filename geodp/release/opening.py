@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN, Margins
@@ -105,10 +105,12 @@ def require_unwritten(tables: Iterable[Release]) -> None:
         raise UsageError(WRITTEN)
 
 
-class OpenedRelease(Protocol):
-    """A release of any kind that was opened: what all of them answer, and what their kind adds.
+# Of any type, so that it is also what an annotation of a kind's own class says.
+class OpenedRelease(Any):  # type: ignore[misc]
+    """Type of what was opened, for editors and mypy: what releases of all kinds answer.
 
-    A selection has no counts: what asks for some raises UsageError, which says so.
+    A kind has more, such as ``chosen`` of a selection. A selection has no counts: what asks for
+    some raises UsageError, which says so.
     """
 
     def card(self) -> Any:
@@ -135,11 +137,8 @@ class OpenedRelease(Protocol):
     def explore(self, *what: Any, **options: Any) -> Any:
         """Show an interactive map in a notebook."""
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> Any:
         """Render a preview as HTML, for notebooks."""
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what only this kind has, such as ``chosen`` of a selection."""
 
 
 def open_written(path: str | Path) -> OpenedRelease:

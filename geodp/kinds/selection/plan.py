@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from geodp.advice import takes
 from geodp.grid.grid import Grid
 from geodp.kinds.selection.mechanisms import Selector, find_selector
-from geodp.kinds.selection.question import Top, request_selection
+from geodp.kinds.selection.question import Top
 from geodp.kinds.selection.selected import DEFAULT
+from geodp.privacy.loss import Budget
 from geodp.privacy.selected import Selection
+from geodp.privacy.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,20 @@ class PlannedSelection:
     false_hot_spots_below: float
 
 
-@takes(request_selection)
 def plan(
     grid: Grid,
     k: int,
     *,
+    epsilon: Budget,
+    contribution: int,
     level: str | int | None = None,
     mechanism: str | Selector = DEFAULT,
-    **options: Any,
+    neighbours: str = "add-remove-one",
+    unit: str = "person",
 ) -> PlannedSelection:
     """Predict how well :func:`geodp.select.top_cells` chooses, from public things alone.
 
-    Raises UsageError for a question that does not suit the grid, and without a contribution.
+    Its parameters are those of that function. Raises UsageError as it does.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def plan(
     """
     question = Top(k, None if level is None else str(level))
     candidates, selector = question.candidates(grid), find_selector(mechanism)
-    terms = request_selection(**options).terms
+    terms = Terms.of(epsilon=epsilon, contribution=contribution, neighbours=neighbours, unit=unit)
     asked = f"select-{question.name}:{selector.name}", terms, question.change, question.rounds
     rate = float(Selection.of(*asked, "entropy").rate)
     near, false = math.log(2) / rate, math.log(candidates) / rate
