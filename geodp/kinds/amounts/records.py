@@ -297,7 +297,7 @@ class AmountRecords(PointOptions, WeightedReader):
         """Yield the rows in the domain with their amounts."""
         places_of = PointRows(self)
         located = places_of.locate_columns()
-        for table in tables:
+        for table in tables if self._weights is None else self._weights.watch(tables):
             survey.note(table.name, ())
             locators = located or places_of.locate_geometry(table)
             places = [name for locator in locators for name in locator.columns]

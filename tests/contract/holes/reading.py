@@ -28,11 +28,7 @@ HOLES: dict[str, dict[str, str]] = {
     "records_may_have_weights": NO_WEIGHTS,
     "what_is_no_weight_is_refused": NO_WEIGHTS,
     "a_weight_is_named_as_missing_in_one_way": NO_WEIGHTS,
-    "a_multiple_in_the_title_of_weights_is_asked_about": NO_WEIGHTS
-    | dict.fromkeys(
-        ("flows", "amounts", "series of amounts"),
-        "WRONG: weights under weight (1,000) are taken as they stand",
-    ),
+    "a_multiple_in_the_title_of_weights_is_asked_about": NO_WEIGHTS,
     "an_error_quotes_no_value_in_python": {"local round": NO_FRONT_DOOR},
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_PRIOR,
     "records_are_no_prior": NO_PRIOR,

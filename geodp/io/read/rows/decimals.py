@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral
@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import CodeError, Rule, UsageError, require_none
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable, require_none
 from geodp.grid.markers import is_placeholder
+from geodp.io.read.rows.amount_titles import find_unit
 from geodp.io.read.rows.arrow import decode, map_values
-from geodp.io.read.rows.columns import RowPositions
+from geodp.io.read.rows.columns import InputTable, RowPositions, find_column
 from geodp.io.read.rows.fields import LOST, as_text, decimal_points, find_missing, narrow
 from geodp.io.read.rows.survey import Survey
 from geodp.typing import IntArray
@@ -221,6 +222,12 @@ NO_WEIGHT = Rule(
     "stands.",
 )
 
+WEIGHT_MULTIPLE = Rule(
+    "weight-in-multiples",
+    "Column {column}: by a title its weights are of a multiple of what a record stands for "
+    "({written}), so that records would count too little: multiply them, or correct the title.",
+)
+
 WEIGHT_FACT = (
     "that every weight was a plain number of at least 0.5: other records are refused before "
     "anything is charged"
@@ -358,6 +365,16 @@ class Weights:
                 code="weights-bound",
             )
         return cls(column, int(largest), raked_to)
+
+    def watch(self, tables: Iterable[InputTable]) -> Iterator[InputTable]:
+        """Yield tables; InputError for one whose title says that weights are in multiples."""
+        for table in tables:
+            found = find_unit(table, find_column(table, self.column))
+            if found.is_multiple:
+                written = printable(found.written)
+                rule = WEIGHT_MULTIPLE.format(column=printable(self.column), written=written)
+                raise InputError(rule, file=table.name)
+            yield table
 
     def count(self, rows: RowPositions, column: pa.Array, decimal: str | None = None) -> IntArray:
         """Return the weights of rows as whole numbers, not trimmed yet: int64[n].
