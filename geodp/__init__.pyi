@@ -71,6 +71,7 @@ from geodp.privacy.noise.law import Law as Law
 from geodp.privacy.samples import SecretSample as SecretSample
 from geodp.privacy.terms import Terms as Terms
 from geodp.release.estimates import PartErrors as PartErrors
+from geodp.release.opening import OpenedRelease as OpenedRelease
 from geodp.release.opening import WrittenRelease as WrittenRelease
 from geodp.release.opening import open_written as open_written
 from geodp.release.periods import Periods as Periods

@@ -50,11 +50,9 @@ NOTHING = "Nothing was drawn, charged or published."
 
 def write_check_file(
     options: Mapping[str, Any],
-    reading: Reading | None,
+    read: Mapping[str, Any],
     stated: StatedReading | None,
     assumptions: Sequence[Assumption],
-    counted: Mapping[str, Any],
-    files: Iterable[Path] = (),
     sentences: Iterable[str] = (),
 ) -> str:
     """Write ``OUTPUT/restricted/check.json``; return a message that is independent of the data.
@@ -63,32 +61,22 @@ def write_check_file(
     ----------
     options : mapping
         Of the command.
-    reading : Reading
-        How the inputs were read.
+    read : mapping
+        What was read and would be counted; see :func:`describe_inputs`.
     stated : StatedReading or None
         What the card would state of it.
     assumptions : sequence of Assumption
         Those that the card would state.
-    counted : mapping
-        What the summary says of the domain and of what would be counted.
-    files : iterable of path
-        Confidential files besides the inputs.
     sentences : iterable of str
         What else the message says, whatever the data are.
     """
     from geodp.io.folder.staged_release import write_check
     from geodp.table.plain import write_plain
 
-    # Inputs of a command are files, and every reader of files records what it read.
-    assert reading is not None
     written = write_check(
         options["output"],
         {
-            **({"warnings": list(reading.warnings)} if reading.warnings else {}),
-            "inputs": {str(path): sha256(path) for path in (*options["inputs"], *files)},
-            **counted,
-            # Options from a layout or a header look like the operator's here; this corrects that.
-            "read": reading.restate(options.get(FACTS, ())).describe(),
+            **read,
             "stated": write_plain(stated),
             "assumptions": write_plain(tuple(assumptions)),
         },
@@ -98,6 +86,36 @@ def write_check_file(
         return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
     lines = f"Checked, for the operator only: {written}", NOTHING, *sentences
     return "\n".join(map(translate_message, lines))
+
+
+def describe_inputs(
+    options: Mapping[str, Any],
+    files: Iterable[Path],
+    reading: Reading | None,
+    counted: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Describe what a command read and counted, for its operator alone.
+
+    Parameters
+    ----------
+    options : mapping
+        Of the command.
+    files : iterable of path
+        Confidential files besides the inputs.
+    reading : Reading or None
+        How the inputs were read.
+    counted : mapping
+        What the record says of what is counted.
+    """
+    # Inputs of a command are files, and every reader of files records what it read.
+    assert reading is not None
+    return {
+        **({"warnings": list(reading.warnings)} if reading.warnings else {}),
+        "inputs": {str(path): sha256(path) for path in (*options["inputs"], *files)},
+        **counted,
+        # Options from a layout or a header look like the operator's here; this corrects that.
+        "read": reading.restate(options.get(FACTS, ())).describe(),
+    }
 
 
 def describe_domain(grid: Grid) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -65,8 +65,14 @@ FULL_EXTENT = (
 )
 
 
-def complete(context: click.Context, options: dict[str, Any]) -> bool:
+def complete(
+    context: click.Context,
+    options: dict[str, Any],
+    implied: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
+) -> bool:
     """Fill in options from the recipe, a preset or the first input's layout, and report on stderr.
+
+    ``implied``: returns options that explicit ones, and those of the recipe, imply.
 
     Returns whether any was filled in. Explicit options stay unchanged. UsageError for missing
     options, before anything is read beyond the layout; the full command is shown on stderr.
@@ -75,6 +81,9 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     recipe_options, metadata = ({}, {}) if recipe is None else _read_recipe(context, recipe)
     if metadata:
         options[METADATA] = metadata
+    _apply(context, options, recipe_options)
+    if implied is not None:
+        set_options(context, options, implied(options))
     resolved = resolve_inputs(context, options, recipe_options, preset)
     if resolved.questions:
         far = write_command(context, options)
@@ -329,7 +338,7 @@ def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
 
 def list_recipe(context: click.Context, options: Mapping[str, Any]) -> list[str]:
     """Return the lines of a recipe with these options of layout and domain."""
-    names, lines = layout_names(), ["[options]"]
+    names, lines = layout_names(context.command), ["[options]"]
     for one in context.command.get_params(context):
         name, value = str(one.name), options.get(str(one.name))
         if not isinstance(one, click.Option) or one.hidden or name in _list_implied(options):
@@ -435,7 +444,7 @@ def _apply(context: click.Context, options: dict[str, Any], values: Mapping[str,
 
 def _cast_all(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
     """Convert values as options do; UsageError for options that recipes and presets cannot set."""
-    names = layout_names()
+    names = layout_names(context.command)
     parameters = {
         str(one.name): one for one in context.command.get_params(context) if one.name in names
     }
@@ -477,15 +486,19 @@ def _takes_several(option: click.Parameter) -> bool:
     return option.multiple or option.nargs > 1 or isinstance(option.type, BoundsType)
 
 
-def layout_names() -> set[str]:
-    """Return the options that a recipe or a preset may set, which exclude budgets and outputs."""
+def layout_names(command: click.Command) -> set[str]:
+    """Return the options that a recipe or a preset may set, which exclude budgets and outputs.
+
+    Those of readers and of the grid, and of ``command`` those that name columns.
+    """
     from geodp.cli.readers import reader_options
 
-    return {str(one.name) for one in (*reader_options(), *DOMAIN)} - OF_OPERATOR
+    own = {one.name for one in command.params if one.metavar == "COLUMN"}
+    return {str(one.name) for one in (*reader_options(), *DOMAIN)} - OF_OPERATOR | own
 
 
 def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options and the metadata of a recipe."""
+    """Return the options, by the names of their values, and the metadata of a recipe."""
     from geodp.io.read.layout.presets import read_text, read_toml
 
     document = read_toml(read_text(path), f"The recipe {path}")
@@ -495,7 +508,11 @@ def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], di
             f"The recipe {path} has one table, [options], and beside it only [metadata].",
             code="recipe-tables",
         )
-    return {_name(name.replace("-", "_")): value for name, value in options.items()}, metadata
+    flags = {one.opts[-1]: one.name for one in context.command.params}
+    return {
+        str(flags.get(f"--{name}", _name(name.replace("-", "_")))): value
+        for name, value in options.items()
+    }, metadata
 
 
 def _text(value: Any) -> str:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from geodp.cli.check import begin_check, describe_domain, write_check_file
-from geodp.cli.inputs import sha256
+from geodp.cli.check import begin_check, describe_domain, describe_inputs, write_check_file
 from geodp.cli.layout import write_recipe
 from geodp.cli.output import quote
 from geodp.cli.request_options import read_request
@@ -129,21 +128,7 @@ class Publishing(ABC):
 
         None for what has no numbers to estimate.
         """
-        from geodp.grid.region import choose_code
-
-        code = choose_code(self.grid)
-        return ["--polygons", "FILE"] if code is None else ["--area", code]
-
-    def list_next(self) -> list[str]:
-        """List the commands that use the release, below a sentence."""
-        folder = str(self.options["output"])
-        page = ["--output", f"{folder}.html"]
-        area = self.choose_area()
-        verify, report = ["verify", folder], ["report", folder]
-        said, words = NEXT, [verify, ["estimate", folder, *(area or ())], [*report, *page]]
-        if area is None:
-            said, words = NEXT_OF_LIST, [verify, report]
-        return [translate(said), *(" ".join(["geodp", *map(quote, one)]) for one in words)]
+        return choose_area(self.grid)
 
     def list_notes(self, prepared: Prepared[Any, Any]) -> Sequence[str]:
         """List warnings and other sentences on what is prepared, whatever the data are."""
@@ -178,9 +163,8 @@ class Publishing(ABC):
         counted = {**describe_domain(shown.grid), **prepared.counted}
         stated, assumptions = shown.reading, shown.card().guarantee.assumptions
         said = self._say_beyond("check.json")
-        return write_check_file(
-            *(options, prepared.reading, stated, assumptions, counted, self.files, said)
-        )
+        summary = describe_inputs(options, self.files, prepared.reading, counted)
+        return write_check_file(options, summary, stated, assumptions, said)
 
     def _write(self, prepared: Prepared[Any, Any] | None) -> str:
         """Release what is prepared, or complete an interrupted run, and write it."""
@@ -193,31 +177,26 @@ class Publishing(ABC):
                 written = self.write(*made, place)
             release = made[0]
             card = release.card()
-            release_id = _identify(place.folder / "public", card)
+            promise = describe_promise(place.folder / "public", card)
+        fields = {**promise, **self.fields(release)}
         # The guarantee is independent of the data, so it may be printed.
-        promise, budget = card.guarantee, ("spends", "epsilon", "rho", "delta")
-        fields = {
-            "release_id": release_id,
-            **{name: getattr(promise, name, None) for name in budget},
-            "method": promise.mechanism,
-            "private": card.private,
-            **self.fields(release),
-        }
-        said = [promise.in_words, *self.sentences(release), *self._say_beyond("run.json")]
+        said = [card.guarantee.in_words, *self.sentences(release), *self._say_beyond("run.json")]
         message = format_result(self.options, written, fields, said)
         if self.options["as_json"]:
             return message
         answer = map(translate_message, self.answer(release))
-        return "\n".join([*answer, message, *self.list_next()])
+        following = list_next(self.options["output"], self.choose_area())
+        return "\n".join([*answer, message, *following])
 
     def _draw(self, place: Any, prepared: Prepared[Any, Any]) -> tuple[Any, dict[str, Any]]:
         """Draw and charge; return the release and the operator's record."""
         from geodp.release.transaction import pack_draw
 
-        files = (*self.options["inputs"], *self.files)
-        run = {"inputs": {str(path): sha256(path) for path in files}, **prepared.record}
-        if "prior" in run:
-            run["prior"] = {"file": str(self.options["prior"]), **run["prior"]}
+        run = describe_inputs(self.options, self.files, prepared.reading, prepared.counted)
+        # What each file holds is in the summary of a check.
+        del run["read"]["sources"]
+        if prepared.prior is not None:
+            run["prior"] = {"file": str(self.options["prior"]), "cells_sha256": prepared.prior}
         # Formats and disk space fail here, before the charge, and not after it.
         self.try_out(place, prepared)
         pack = partial(pack_draw, prepared.design)
@@ -283,6 +262,36 @@ class TablesPublishing(Publishing):
         """Write tables without counts, and reserve the space of those with counts."""
         first, *more = self.list_trials(prepared)
         place.try_out(first, self.list_cells(prepared), *more)
+
+
+def choose_area(grid: Grid) -> Sequence[str]:
+    """Return options of ``geodp estimate`` for an area of a domain as an example."""
+    from geodp.grid.region import choose_code
+
+    code = choose_code(grid)
+    return ["--polygons", "FILE"] if code is None else ["--area", code]
+
+
+def list_next(output: Path, area: Sequence[str] | None) -> list[str]:
+    """List the commands that use a release, below a sentence; ``area``: None without estimates."""
+    folder = str(output)
+    verify, report = ["verify", folder], ["report", folder]
+    said, words = NEXT_OF_LIST, [verify, report]
+    if area is not None:
+        page = [*report, "--output", f"{folder}.html"]
+        said, words = NEXT, [verify, ["estimate", folder, *area], page]
+    return [translate(said), *(" ".join(["geodp", *map(quote, one)]) for one in words)]
+
+
+def describe_promise(public: Path, card: Any) -> dict[str, Any]:
+    """Describe a release that was written for a JSON document: its id, and what it promises."""
+    promise, budget = card.guarantee, ("spends", "epsilon", "rho", "delta")
+    return {
+        "release_id": _identify(public, card),
+        **{name: getattr(promise, name, None) for name in budget},
+        "method": promise.mechanism,
+        "private": card.private,
+    }
 
 
 def _identify(public: Path, card: Any) -> str:

@@ -60,8 +60,8 @@ def read_request(
     }
     # The first option of a field is the one that says whether a command has it.
     asked = {one.field: one.name for one in reversed(REQUEST) if one.name in options}
-    # Terms are of several options, and what is superseded is a part of the metadata.
-    without = {*NAMES, "supersedes", *fields}
+    # Terms are of several options; what is superseded, and the limit, are parts of the metadata.
+    without = {*NAMES, "supersedes", "display_below", *fields}
     found = {
         name: makers[name]() if name in makers else options[asked[name]]
         for name in dict.fromkeys((*makers, *asked))

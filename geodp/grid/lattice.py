@@ -342,7 +342,7 @@ def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[
     read = kernels.read_pairs(characters, row, col)
     if read < texts.size:
         raise CodeError(
-            read, "A code must read row_col, as this grid writes it.", code="code-not-row-col"
+            read, "a code must read row_col, as this grid writes it", code="code-not-row-col"
         )
     return row, col
 

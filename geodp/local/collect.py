@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -23,6 +23,7 @@ from geodp.local.kernels import hashing
 from geodp.local.round import Round
 from geodp.local.tree import TreeState, draw_uniforms, restore_state
 from geodp.privacy.reports import LocalReports
+from geodp.release.metadata import state_metadata
 from geodp.release.preview import preview_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
@@ -305,7 +306,13 @@ class _Content:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
+def publish(
+    round_: Round,
+    sums: Sums,
+    *,
+    spread: bool = False,
+    metadata: Mapping[str, str | int] | None = None,
+) -> Release:
     """Build the release of a round's reports, which costs no further budget.
 
     Parameters
@@ -315,6 +322,8 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     spread : bool
         Spread every block evenly over the cells of the round's grid. It makes a finer picture, not
         a finer release: the card says so, and no error of a cell is available.
+    metadata : mapping, optional
+        Metadata by the publishing office, as for :func:`geodp.publish`.
 
     Raises
     ------
@@ -351,7 +360,8 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     if spread:
         method = replace(method, spread=True)
         table = spread_evenly(round_, table, replace(event, mechanism=method.spec))
-    return Release(table, round_.budget, float(sums.reports), (), method)
+    stated = state_metadata(metadata) if metadata else None
+    return Release(table, round_.budget, float(sums.reports), (), method, metadata=stated)
 
 
 def spread_evenly(round_: Round, table: ReleasedTable, event: LocalReports) -> ReleasedTable:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.folder.atomic import require_absent, write_atomically
 from geodp.io.opening import open_parquet, parse_json, require_regular
+from geodp.io.read.rows.forms.locations import RELEASE, find_release
 from geodp.typing import ReportArray
 
 REPORTS_SCHEMA = "geodp-reports-1"
@@ -309,6 +310,8 @@ def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         A file of another kind, or one that was cut off or changed.
     """
     require_regular(path)
+    if find_release(path) is not None:
+        raise InputError(RELEASE, file=path.name)
     broken = InputError(
         "This is not a complete file of sums: it was cut off, changed or is something else; "
         "aggregate the reports again.",

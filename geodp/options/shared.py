@@ -300,7 +300,6 @@ REQUEST = joined(
             low=2,
             high=1 << 31,
             metavar="K",
-            field="metadata",
         ),
         Option(
             "--supersedes",

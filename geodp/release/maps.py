@@ -682,7 +682,6 @@ def _prepare(design: MapsDesign, tables: Sequence[CountTable]) -> Prepared[MapsD
         join_known(one.reading for one in tables),
         cells=max(cells.values()),
         counted=known,
-        record=known,
     )
 
 

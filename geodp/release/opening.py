@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN, Margins
@@ -105,12 +105,48 @@ def require_unwritten(tables: Iterable[Release]) -> None:
         raise UsageError(WRITTEN)
 
 
-def open_written(path: str | Path) -> WrittenRelease | Any:
+# Of any type, so that it is also what an annotation of a kind's own class says.
+class OpenedRelease(Any):  # type: ignore[misc]
+    """Type of what was opened, for editors and mypy: what releases of all kinds answer.
+
+    A kind has more, such as ``chosen`` of a selection. A selection has no counts: what asks for
+    some raises UsageError, which says so.
+    """
+
+    def card(self) -> Any:
+        """Return the public card, or the index of several tables."""
+
+    def estimate(self, *region: Any, **options: Any) -> Any:
+        """Estimate a region, or a flow, with 95 % intervals; of a series by period."""
+
+    def compare(self, *regions: Any, **options: Any) -> Any:
+        """Estimate by how much regions, releases or periods differ, with 95 % intervals."""
+
+    def to_pandas(self) -> Any:
+        """Convert the rows to a ``pandas.DataFrame``."""
+
+    def to_geopandas(self) -> Any:
+        """Convert the rows to a ``geopandas.GeoDataFrame``."""
+
+    def to_xarray(self) -> Any:
+        """Convert the maps to a ``xarray.DataArray`` or ``Dataset``."""
+
+    def plot(self, *what: Any, **options: Any) -> Any:
+        """Draw a map, or of a series curves, on Matplotlib axes."""
+
+    def explore(self, *what: Any, **options: Any) -> Any:
+        """Show an interactive map in a notebook."""
+
+    def _repr_html_(self) -> Any:
+        """Render a preview as HTML, for notebooks."""
+
+
+def open_written(path: str | Path) -> OpenedRelease:
     """Open anything that geodp has written (``geodp.open``); the type depends on what it is.
 
     A release of a table is opened as a :class:`WrittenRelease` (see :func:`open_release`), a series
     as a :class:`geodp.release.series.ReleasedPeriods` of releases by time, and a selection as its
-    card, whose ``chosen`` are the codes.
+    card, whose ``chosen`` are the codes. All have the methods of :class:`OpenedRelease`.
 
     Raises VerificationError if there is no release at ``path``.
 
@@ -126,10 +162,10 @@ def open_written(path: str | Path) -> WrittenRelease | Any:
     folder = public_folder(path)
     card = open_card(folder)
     if isinstance(card, Card):
-        return _open_table(folder, card)
+        return cast(OpenedRelease, _open_table(folder, card))
     warn_if_withdrawn(folder)
     with explain_damage(folder):
-        return card.open(folder)
+        return cast(OpenedRelease, card.open(folder))
 
 
 def open_release(path: str | Path) -> WrittenRelease:

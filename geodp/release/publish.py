@@ -276,9 +276,6 @@ def prepare(
 def prepare_table(design: TableDesign, table: CountTable) -> Prepared[TableDesign, Release]:
     """Prepare the release of a table by its design."""
     cells, people, prior = int(table.key.size), int(table.count.sum()), design.request.prior
-    record: dict[str, Any] = {"occupied_cells": cells, "people": people}
-    if prior is not None:
-        record["prior"] = {"cells_sha256": prior.sha256}
     return Prepared(
         design,
         lambda: release_digest(table, design.method, design.event),
@@ -286,7 +283,7 @@ def prepare_table(design: TableDesign, table: CountTable) -> Prepared[TableDesig
         table.reading,
         cells=cells,
         counted={"occupied_cells": cells, "counted_people": people},
-        record=record,
+        prior=None if prior is None else prior.sha256,
     )
 
 

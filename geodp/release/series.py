@@ -623,5 +623,5 @@ def prepare_periods(
             name: {time: one.counted[name] for time, one in zip(times, parts, strict=True)}
             for name in parts[0].counted
         },
-        record={"occupied_cells": cells},
+        prior=parts[0].prior,
     )

@@ -308,9 +308,9 @@ class Prepared(Generic[AnyDesign, Made]):
     cells : int or tuple of int
         Number of occupied cells; of every period of a series: confidential.
     counted : mapping
-        Summary of what is counted, for the operator: confidential.
-    record : mapping
-        Entries of the record of the run, for the operator: confidential.
+        Summary of what is counted, for the record of a check and of the run: confidential.
+    prior : str or None
+        The SHA-256 of the cells of its prior, for the record of the run: confidential.
     """
 
     design: AnyDesign
@@ -319,7 +319,7 @@ class Prepared(Generic[AnyDesign, Made]):
     reading: Reading | None = field(default=None, repr=False)
     cells: Any = field(default=0, repr=False)
     counted: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    record: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    prior: str | None = field(default=None, repr=False)
 
     def release(self, keep: Keep[Any] | None = None) -> Made:
         """Draw, charge once, and complete; ``keep`` stores the draw before the charge."""

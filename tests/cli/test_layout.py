@@ -22,7 +22,7 @@ def path(tmp_path):
 
 
 def people(folder):
-    return json.loads((folder / "restricted" / "run.json").read_text())["people"]
+    return json.loads((folder / "restricted" / "run.json").read_text())["counted_people"]
 
 
 def test_the_command_that_is_shown_gives_the_same(path, tmp_path):

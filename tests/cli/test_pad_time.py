@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from geodp import progress
+from geodp import cli, progress
 from geodp.cli import running
 from geodp.cli.layout import layout_names
 from geodp.cli.running import TOO_LONG, pad_time
@@ -210,4 +210,4 @@ def test_what_is_no_duration_is_refused(desk, seconds):
 
 
 def test_no_recipe_states_a_duration():
-    assert "pad_time" not in layout_names()
+    assert "pad_time" not in layout_names(cli.geodp.commands["publish"])

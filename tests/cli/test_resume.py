@@ -140,7 +140,7 @@ def test_a_resumed_run_writes_what_it_would_have_written(office, tmp_path, monke
     assert len(Ledger.open(tmp_path / "office.ledger").charges("other")) == 1
     assert public_bytes(tmp_path / "out") == public_bytes(tmp_path / "again")
     assert run_of(tmp_path / "out") == run_of(tmp_path / "again")
-    assert {"inputs", "occupied_cells", "people", "released_people"} <= run_of(
+    assert {"inputs", "occupied_cells", "counted_people", "released_people"} <= run_of(
         tmp_path / "out"
     ).keys()
     assert [

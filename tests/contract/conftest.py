@@ -190,7 +190,7 @@ def elsewhere(kind, tmp_path_factory):
 def limited(kind, tmp_path_factory):
     """A desk with the release of ``released`` in ``out``, whose counts are all below its limit."""
     desk = Desk(tmp_path_factory.mktemp("limited"), kind)
-    desk.published(*KEPT, "--display-below", LIMIT)
+    desk.published(*desk.known(*KEPT), "--display-below", LIMIT)
     return desk
 
 

@@ -299,7 +299,7 @@ PERIODS = ("2020=a.csv", "2021=b.csv")
 ROUND = (
     ("local", "plan", *GRID, "--epsilon", "5", "--devices", "3000", "--output", "plan.toml"),
     ("local", "open", "--plan", "plan.toml", "--output", "round.json"),
-    ("local", "randomize", "round.json", "a.csv", "-o", "reports.jsonl"),
+    ("local", "randomize", "round.json", "a.csv", "--code", "cell", "-o", "reports.jsonl"),
     ("local", "aggregate", "round.json", "reports.jsonl", "-o", "round.sums"),
 )
 
@@ -560,7 +560,16 @@ KINDS = {
             places=("cell",),
             amounts=(),
             before=ROUND,
-            reads=("local", "randomize", "round.json", "a.csv", "-o", "read.jsonl"),
+            reads=(
+                "local",
+                "randomize",
+                "round.json",
+                "a.csv",
+                "--code",
+                "cell",
+                "-o",
+                "read.jsonl",
+            ),
             people=3000,
             wrong=("--name", "a/b"),
             planned=("local", "plan", *GRID, "--epsilon", "5", "--devices", "3000"),

@@ -60,6 +60,15 @@ def test_export_writes_the_release_in_other_formats(released, tmp_path):
         base.close()
 
 
+def test_a_small_map_is_embedded(released):
+    """It loads nothing, runs nothing, and has at most 100 kB."""
+    require(released.run("report", "out", "--embed", "--output", "map.html"))
+    text = (released.folder / "map.html").read_text(encoding="utf-8")
+    assert len(text.encode()) <= 100_000
+    assert "data:image/png" in text
+    assert "<script" not in text
+
+
 def test_statistics_are_computed(released):
     done = released.run("statistics", "out")
     assert done.returncode == 0, done.stderr

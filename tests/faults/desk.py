@@ -62,7 +62,7 @@ class Desk:
         (folder / "in.csv").write_text(f"x,y,n\n{rows}")
         rows = "".join(f"{x},{y},{y},{x},{20 + x}\n" for x in range(8) for y in range(8))
         (folder / "trips.csv").write_text(f"x,y,to_x,to_y,n\n{rows}")
-        (folder / "cells.csv").write_text("cell\n" + "3_4\n" * 1000)
+        (folder / "cells.csv").write_text("code\n" + "3_4\n" * 1000)
         (folder / "codes.csv").write_text("code,n\n53392400,90\n53392411,30\n")
         (folder / "people.csv").write_text("sex,n\n" + "f,1\nm,2\n" * 20)
         rows = "".join(

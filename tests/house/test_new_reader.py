@@ -61,12 +61,12 @@ def test_its_files_are_published(project):
     done = publish(project, "good.jsonl", "--output", "out")
     assert done.returncode == 0, done.stderr
     kept = json.loads((project / "out" / "restricted" / "run.json").read_text(encoding="utf-8"))
-    assert (kept["people"], kept["occupied_cells"]) == (7, 2)
+    assert (kept["counted_people"], kept["occupied_cells"]) == (7, 2)
     run(project, "verify", "out")
     done = publish(project, "again.jsonl", "--duplicates", "sum", "--output", "summed")
     assert done.returncode == 0, done.stderr
     kept = json.loads((project / "summed" / "restricted" / "run.json").read_text(encoding="utf-8"))
-    assert (kept["people"], kept["occupied_cells"]) == (14, 2)
+    assert (kept["counted_people"], kept["occupied_cells"]) == (14, 2)
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_a_reader_and_a_method_of_others_publish(folder):
     card = json.loads((folder / "out" / "public" / "release.json").read_text(encoding="utf-8"))
     assert card["guarantee"]["mechanism"] == "toy:share=1/4"
     kept = json.loads((folder / "out" / "restricted" / "run.json").read_text(encoding="utf-8"))
-    assert kept["people"] == 7
+    assert kept["counted_people"] == 7
     assert "offers table, a name that is taken." in done.stderr
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +17,6 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 from geodp.options.option import Option, grouped, joined
 from geodp.options.shared import LANGUAGE, MEMORY, PART, TIME
-
-if TYPE_CHECKING:
-    from geodp.io.write.view import View
 
 BOUNDS = "West south east north of the map, in the grid's CRS."
 SIZE = "Approximate pixels of the map's longer side; cells are enlarged by whole factors."
@@ -107,11 +104,10 @@ def map_(
     # A vector format has no resolution, and ignoring the option silently would mislead.
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: an SVG has no pixels.", code="dpi-needs-png")
-    from geodp.io.folder.kinds import find_kind
-    from geodp.io.verify.card import find_day
-    from geodp.io.verify.readback import DRAWING, explain_damage, read_within
+    from geodp.io.verify.readback import DRAWING, read_within
     from geodp.io.write.map.look import Look
-    from geodp.io.write.picture import draw_change, draw_map, render_sheet
+    from geodp.io.write.picture import draw_change
+    from geodp.release.folder_map import draw_folder, find_view
     from geodp.release.opening import find_part
 
     part, *earlier = (find_part(one, time=time, table=table, last=True) for one, time in places)
@@ -120,26 +116,15 @@ def map_(
     }
     resolution: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
-    kind = None if earlier else find_kind(part.folder)
-    draw = None if kind is None else kind.find("draw")
     # The memory of both releases is estimated before either is read.
     folders = [one.folder for one in (part, *earlier)]
     with report_progress(), read_within(folders, memory, DRAWING):
         progress.begin("Reading the release", public=True)
         chosen = Look(**settings, fade=not no_fade, ground=ground, flows=flows)
-        if kind is not None and draw is not None:
-            if not (chosen.fade and chosen.flows):
-                raise UsageError(
-                    f"--no-fade and --no-flows are for maps of counts, and this is {kind.title}.",
-                    code="map-of-counts-option",
-                )
-            with explain_damage(part.folder):
-                sheet = draw(kind.open(part.folder), chosen, find_day(part.folder))
-            drawn = render_sheet(sheet, form, **resolution)
-        elif not earlier:
-            drawn = draw_map(_view(part.folder), chosen, form=form, **resolution)
+        if not earlier:
+            drawn = draw_folder(part.folder, chosen, form=form, **resolution)
         else:
-            later, before = (_view(one, alone=True) for one in folders)
+            later, before = (find_view(one, alone=True) for one in folders)
             named = times if len(times) == 2 else ()
             drawn = draw_change(before, later, chosen, times=named, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
@@ -161,23 +146,3 @@ def _list_parts(
         )
     folders = [release] if compare is None else [release, compare]
     return [(folder, time) for folder in folders for time in times[::-1] or (None,)]
-
-
-def _view(folder: Path, *, alone: bool = False) -> View:
-    """Read what a map shows of a release, or of its first table that has a map.
-
-    With the day of a withdrawal, if it was withdrawn. ``alone``: it must be one map, not one of
-    origins and one of destinations.
-    """
-    from geodp.io.verify.card import find_day
-    from geodp.io.verify.readback import read_release_table
-    from geodp.io.write.picture import why_no_picture
-    from geodp.io.write.view import View
-    from geodp.release.opening import list_tables
-
-    for name in list_tables(folder):
-        view = _view(folder / name)
-        grid = view.table.grid
-        if why_no_picture(grid) is None and not (alone and grid.maps.missing):
-            return view
-    return View(*read_release_table(folder), withdrawn=find_day(folder))

@@ -34,7 +34,7 @@ PAGE: Mapping[str, str] = {
     "map_too_large": "This map is too large to be drawn whole; geodp map draws a part of it "
     "(--bounds).",
     "heading_places": "Area by area",
-    "places_help": "{n} areas are listed.",
+    "places_help": "Areas listed: {n}.",
     "places_one": "One area is listed.",
     "outside": "{place}: {percent} % of its area lies outside the map, and nothing there is "
     "counted.",

@@ -49,7 +49,7 @@ from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.index import find_period
 from geodp.table.withdrawal import Notice
-from geodp.tools.explain.card import explain_index, series_sentence
+from geodp.tools.explain.card import explain_index, name_ends, series_sentence
 from geodp.tools.explain.page import Explanation, Writer
 
 SIDE = 720
@@ -219,7 +219,8 @@ def explain_amounts(card: AmountsCard, language: str) -> Explanation:
     ``language``: "en" or "ja".
     """
     page = Writer(language)
-    title = page.write("amounts_title", name=card.amount.name)
+    unit = page.unit(card.guarantee.unit)
+    title = page.write("amounts_title", name=card.amount.name, unit=unit)
     together = [*_describe_amounts(page, card.amount), *_describe_prior(page, card.prior)]
     if (period := find_period(card.guarantee.not_protected)) is not None:
         named = {"time": period.time, "first": period.first, "last": period.last}
@@ -233,7 +234,8 @@ def explain_series(card: AmountsSeriesCard, language: str) -> Explanation:
     ``language``: "en" or "ja".
     """
     page = Writer(language)
-    title = page.write("amounts_series_title", name=card.amount.name)
+    named = {"name": card.amount.name, "unit": page.unit(card.guarantee.unit)}
+    title = page.write("amounts_series_title", **named, **name_ends(card))
     together = [series_sentence(page, card), *_describe_amounts(page, card.amount)]
     if card.prior is not None:
         # Whether it was used is known of each period.

@@ -248,10 +248,7 @@ def prepare_table(
 ) -> Prepared[AmountsDesign, Amounts]:
     """Prepare the release of a table by its design."""
     streams, known = design.plan.streams(table), () if prior is None else prior.streams
-    cells, beyond = int(table.records.key.size), {"records_beyond_clip": dict(table.beyond)}
-    record = {"occupied_cells": cells, **beyond}
-    if prior is not None:
-        record["prior"] = {"cells_sha256": prior.sha256}
+    cells = int(table.records.key.size)
     return Prepared(
         design,
         lambda: identify(streams, design.plan),
@@ -261,9 +258,9 @@ def prepare_table(
         counted={
             "occupied_cells": cells,
             "counted_records": int(table.records.count.sum()),
-            **beyond,
+            "records_beyond_clip": dict(table.beyond),
         },
-        record=record,
+        prior=None if prior is None else prior.sha256,
     )
 
 

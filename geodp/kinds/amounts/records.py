@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from geodp.io.read.reader import WeightedReader
 from geodp.io.read.rows.amount_titles import (
     TitleUnit,
     find_unit,
+    is_percentage,
     read_title,
     read_unit,
     require_counts,
@@ -156,6 +158,20 @@ def require_unit(scale: Scale, titled: TitleUnit) -> None:
     )
 
 
+def require_no_percentage(scale: Scale, title: str) -> None:
+    """Raise UsageError for a title with a percent sign where the unit of the amounts has none."""
+    sign = "‰" if "‰" in title else "%"
+    if is_percentage(title) and sign not in normalize("NFKC", scale.unit):
+        raise UsageError(
+            OTHER_UNIT.format(
+                name=printable(scale.name),
+                said=sign,
+                stated=printable(scale.unit),
+                suggested=sign,
+            )
+        )
+
+
 FORM_FACT = (
     "that every amount was a plain number{}: other records are refused before anything is charged"
 )
@@ -281,7 +297,7 @@ class AmountRecords(PointOptions, WeightedReader):
         """Yield the rows in the domain with their amounts."""
         places_of = PointRows(self)
         located = places_of.locate_columns()
-        for table in tables:
+        for table in tables if self._weights is None else self._weights.watch(tables):
             survey.note(table.name, ())
             locators = located or places_of.locate_geometry(table)
             places = [name for locator in locators for name in locator.columns]
@@ -290,6 +306,7 @@ class AmountRecords(PointOptions, WeightedReader):
             selected = self.read_rows(table, names, survey)
             amount, *more = (find_column(table, name) for name in names[len(places) :])
             require_unit(self.scale, find_unit(table, amount))
+            require_no_percentage(self.scale, table.columns[amount])
             if self.value is not None:
                 require_counts(table, more[:1], self.value_unit)
             survey.state(self._state(table, places))

@@ -242,14 +242,7 @@ def prepare_series(
     parts = [
         prepare_table(part, one, known) for part, one in zip(design.parts, tables, strict=True)
     ]
-    prepared = prepare_periods(design, parts)
-    beyond = [dict(one.beyond) for one in tables]
-    record = {
-        **prepared.record,
-        "records_beyond_clip": dict(zip(periods.names, beyond, strict=True)),
-        **({} if known is None else {"prior": parts[0].record["prior"]}),
-    }
-    return replace(prepared, record=record)
+    return prepare_periods(design, parts)
 
 
 def _list_alike(table: AmountTable) -> dict[str, object]:

@@ -20,7 +20,7 @@ def explain_flows(card: FlowsCard, language: str) -> Explanation:
     ``language``: "en" or "ja".
     """
     page = Writer(language)
-    title = page.write("flows_title")
+    title = page.write("flows_title", unit=page.unit(card.guarantee.unit))
     return explain_index(
         page, title, card, partial(_write_together, page, card), partial(_write_promise, page, card)
     )

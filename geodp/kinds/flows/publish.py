@@ -477,10 +477,7 @@ def require_pairs(grid: Grid) -> None:
 def prepare_trips(design: FlowsDesign, table: CountTable) -> Prepared[FlowsDesign, Flows]:
     """Prepare a release of trips by its design."""
     trips, pairs = TripStreams.of(table, design.plan.zones), int(table.key.size)
-    record: dict[str, Any] = {"occupied_pairs": pairs}
     prior = design.inputs.prior
-    if prior is not None:
-        record["prior"] = {"cells_sha256": prior.sha256}
     return Prepared(
         design,
         partial(design.identify, table, trips),
@@ -491,7 +488,7 @@ def prepare_trips(design: FlowsDesign, table: CountTable) -> Prepared[FlowsDesig
             "occupied_pairs": pairs,
             "counted_trips": int(table.count.sum()),
         },
-        record=record,
+        prior=None if prior is None else prior.sha256,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from geodp.advice import pick, takes
@@ -178,10 +178,7 @@ def prepare_series(
     zones = Zones.of(zones_of(grid))
     design = design_series(zones, grid.attributes, periods, request, options, inputs)
     parts = [prepare_trips(part, one) for part, one in zip(design.parts, tables, strict=True)]
-    prepared = prepare_periods(design, parts)
-    if prior is None:
-        return prepared
-    return replace(prepared, record={**prepared.record, "prior": parts[0].record["prior"]})
+    return prepare_periods(design, parts)
 
 
 def require_tables(tables: Sequence[CountTable], periods: Periods) -> CountTable:

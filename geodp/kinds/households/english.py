@@ -22,7 +22,7 @@ PAGE: Mapping[str, str] = {
     "sizes_none": "The mean size of no area is known well enough for a colour: the noise is "
     "larger.",
     "heading_places": "Area by area",
-    "places_help": "{n} areas are listed, those with the most persons first.",
+    "places_help": "Areas listed: {n}, those with the most persons first.",
     "places_more": "The {n} areas with the most persons are listed; all cells are in the table "
     "{file} of the release.",
     "places_none": "This map is too large to list areas: give a list of places (--places).",

@@ -193,5 +193,6 @@ def explain_households(card: HouseholdsCard, language: str) -> Explanation:
         ]
 
     # Where households are protected, they are what beliefs are about already.
-    households, title = card.protects == "person", page.write("households_title")
+    title = page.write("households_title", unit=page.unit(card.guarantee.unit))
+    households = card.protects == "person"
     return explain_index(page, title, card, write_together, write_promise, households=households)

@@ -246,7 +246,6 @@ class CheckedTables:
                 "occupied_cells": {TABLES[n]: int(one.key.size) for n, one in self.named.items()},
                 "counted": {TABLES[n]: int(one.count.sum()) for n, one in self.named.items()},
             },
-            record={"occupied_cells": prepared.cells},
         )
 
 

@@ -202,7 +202,9 @@ class HouseholdRecords(PointOptions, WeightedReader):
         """Yield households, each of which is a row with its size."""
         assert self.size is not None
         households = Persons(str(self.person), share, self.scratch)
-        weighted = () if self.weights is None else (self.weights.column,)
+        weighted: tuple[str, ...] = ()
+        if self.weights is not None:
+            weighted, tables = (self.weights.column,), self.weights.watch(tables)
         more = (*self.ids, self.size, *weighted)
         for within, key, columns, inside in PointRows(self).place(tables, survey, more):
             ids, given = columns[: len(self.ids)], columns[len(self.ids) :]

@@ -10,12 +10,17 @@ from typing import Any, Literal, Self
 
 from geodp.privacy.assumption import Assumption, name_layout
 from geodp.reprs import one_line
+from geodp.table.card import StatedMetadata
 from geodp.table.plain import read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.release import Amount, Exact, Identity, Size, Software, StatedCharge
 
 SELECTION_SCHEMA: Literal["geodp-selection-1"] = "geodp-selection-1"
 """Value of ``schema`` in the card of a selection."""
+
+NO_COUNTS = (
+    "This is a selection, which names places and has no counts: geodp explain says what they mean."
+)
 
 Code = str | int | float
 
@@ -150,6 +155,8 @@ class SelectionCard:
         None where the candidates are not compared by counts.
     chosen : tuple of mapping
         Codes of the chosen candidates, in the order of the draws.
+    metadata : StatedMetadata, optional
+        Metadata of the publishing office.
     release_id : str
         16 hexadecimal digits over all of the above.
     """
@@ -166,11 +173,8 @@ class SelectionCard:
     mechanism: SelectorInfo
     false_hot_spots: FalseHotSpots | None
     chosen: tuple[Mapping[str, Code], ...]
+    metadata: StatedMetadata | None = None
     release_id: Identity = "0" * 16
-
-    @property
-    def metadata(self) -> None:
-        """Metadata of the office, which no selection has."""
 
     @property
     def listed(self) -> dict[str, str]:

@@ -8,11 +8,7 @@ from typing import Any, ClassVar
 
 from geodp.io.folder.kinds import CARD, Check, Kind
 from geodp.io.opening import read_json
-from geodp.kinds.selection.card import SELECTION_SCHEMA, SelectionCard
-
-NO_COUNTS = (
-    "This is a selection, which names places and has no counts: geodp explain says what they mean."
-)
+from geodp.kinds.selection.card import NO_COUNTS, SELECTION_SCHEMA, SelectionCard
 
 
 class SelectionKind(Kind):
@@ -24,7 +20,9 @@ class SelectionKind(Kind):
     doors: ClassVar[dict[str, str]] = {
         "explain": "kinds.selection.explanation:explain_selection",
     }
-    lacks: ClassVar[dict[str, str]] = dict.fromkeys(("estimate", "compare", "diff"), NO_COUNTS)
+    lacks: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("estimate", "compare", "diff", "statistics"), NO_COUNTS
+    )
 
     def read_card(self, folder: Path) -> SelectionCard:
         """Read the card."""

@@ -232,7 +232,7 @@ class RegionPlaces(CandidatePlaces):
         return _list_rows(columns)
 
 
-@takes(make_request, without=(*OF_TABLES, "method", "rho", "delta", "people", "metadata"))
+@takes(make_request, without=(*OF_TABLES, "method", "rho", "delta", "people"))
 def request_selection(**options: Any) -> Request:
     """Make the request of a selection; UsageError without epsilon, as it takes no rho instead.
 

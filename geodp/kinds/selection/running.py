@@ -5,17 +5,21 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from geodp.cli.check import begin_check
 from geodp.cli.publishing import Publishing
+from geodp.cli.request_options import read_request
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
     from geodp.kinds.selection.question import Question
     from geodp.kinds.selection.selected import Selected, SelectionDesign, StagedSelection
+    from geodp.release.request import Request
     from geodp.release.transaction import Inputs, Prepared
 
 FIELDS = (
     *("epsilon", "neighbours", "contribution", "unit"),
-    *("key", "ledger", "dataset", "records", "allow_empty"),
+    *("key", "ledger", "dataset", "records", "allow_empty", "metadata", "supersedes"),
 )
 """Fields of a request that a selection takes."""
 
@@ -47,6 +51,12 @@ class SelectionPublishing(Publishing):
 
         mechanism: str = self.options.get("mechanism", DEFAULT)
         return mechanism
+
+    def read_request(self, grid: Grid) -> Request:
+        """Make the request from the options; ``grid``: the domain of the records."""
+        from geodp.kinds.selection.kind import SelectionKind
+
+        return read_request(begin_check(self.options), grid, kind=SelectionKind())
 
     def design(self, inputs: Inputs) -> SelectionDesign:
         """Design the selection from the inputs of an interrupted run."""

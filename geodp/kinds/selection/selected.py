@@ -6,6 +6,7 @@ field. Whether the answers are candidates is looked up in the domain.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from geodp.io.verify.readback import grid_of
 from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.verify.verify import run_checks
 from geodp.kinds.selection.card import (
+    NO_COUNTS,
     SELECTION_SCHEMA,
     Code,
     FalseHotSpots,
@@ -60,6 +62,7 @@ from geodp.release.opening import WRITTEN
 from geodp.release.request import Request
 from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
+from geodp.table.card import StatedMetadata
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.plain import read_plain, write_plain
@@ -101,8 +104,74 @@ class StagedSelection(Staged):
         return self.finish(restricted)
 
 
+class Answers(ABC):
+    """Chosen candidates, as frames, on a map and in notebooks.
+
+    Attributes
+    ----------
+    chosen : tuple of mapping
+        Codes and labels of the candidates, in the order of the draws.
+    """
+
+    chosen: Any
+
+    @abstractmethod
+    def card(self) -> SelectionCard:
+        """Return the public card."""
+
+    def estimate(self, *_region: Any, **_options: Any) -> NoReturn:
+        """Raise UsageError: a selection has no counts."""
+        raise UsageError(NO_COUNTS, code="kind-lacks")
+
+    compare = to_xarray = estimate
+
+    def to_pandas(self) -> Any:
+        """Convert the chosen candidates to a ``pandas.DataFrame``, in the order of the draws."""
+        return make_frame(self.chosen)
+
+    def to_geopandas(self) -> Any:
+        """Convert the chosen candidates to a ``geopandas.GeoDataFrame`` in the grid's CRS.
+
+        Raises UsageError for candidates that are no cells of one map, or lie nowhere on the Earth.
+        """
+        question, grid = self.card().question, grid_of(self.card().domain)
+        if grid.maps.missing or self.card().domain.regions is not None or question.name != "top":
+            raise UsageError(
+                "These candidates are no cells of one map: use to_pandas().",
+                code="candidates-not-on-map",
+            )
+        if question.level not in (None, CELL):
+            grid = Coarsening.of(grid, question.level).grid
+        names = grid.maps.codes or grid.axis_names[:2]
+        listed = [[one[name] for one in self.chosen] for name in names]
+        index: Any = parse_codes(grid.places[0], listed[0]) if grid.maps.codes else listed
+        return locate_rows(self.to_pandas(), grid, np.asarray(index, np.int64))
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the chosen cells on Matplotlib axes in the grid's CRS, and return the axes.
+
+        ``**kwargs`` are passed to ``GeoDataFrame.plot``. Raises UsageError as :meth:`to_geopandas`,
+        and without Matplotlib.
+        """
+        return plot_rows(self.to_geopandas(), None, ax, **kwargs)
+
+    def explore(self, **kwargs: Any) -> Any:
+        """Show the chosen cells on an interactive map in a notebook, and return the map.
+
+        ``**kwargs`` are passed to ``GeoDataFrame.explore``. Raises UsageError as
+        :meth:`to_geopandas`, and without folium.
+        """
+        return explore_rows(self.to_geopandas(), None, **kwargs)
+
+    def _repr_html_(self) -> str:
+        """Render the guarantee and the chosen candidates as HTML, for notebooks."""
+        lines = [] if self.card().private else ["NOT PRIVATE"]
+        chosen = (", ".join(map(str, one.values())) for one in self.chosen)
+        return preview({}, [*lines, self.card().guarantee.in_words, *chosen])
+
+
 @dataclass(frozen=True, eq=False)
-class Selected:
+class Selected(Answers):
     """The answer of a selection, and all that may be published about it.
 
     Attributes
@@ -119,6 +188,8 @@ class Selected:
         Facts that a refusal would have revealed, which the card lists as not protected.
     reading : StatedReading or None
         How the input was read, which no card of a selection states.
+    metadata : StatedMetadata or None
+        Metadata of the publishing office.
     """
 
     __repr__ = one_line
@@ -131,6 +202,7 @@ class Selected:
     charge: Charge | None = None
     public_facts: tuple[str, ...] = ()
     reading: StatedReading | None = None
+    metadata: StatedMetadata | None = None
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -160,6 +232,7 @@ class Selected:
             ),
             false_hot_spots=self._false(candidates),
             chosen=self.chosen,
+            metadata=self.metadata,
         ).with_id()
 
     def _promise(self) -> SelectionGuarantee:
@@ -322,8 +395,7 @@ def prepare(
         lambda: selection_digest(table, design.shown),
         partial(design.draw, question.measure(table, design.event)),
         table.reading,
-        counted={"occupied_cells": cells, "people": people},
-        record={"occupied_cells": cells, "people": people},
+        counted={"occupied_cells": cells, "counted_people": people},
     )
 
 
@@ -331,6 +403,11 @@ def design_selection(
     grid: Grid, question: Question, request: Request, mechanism: str | Selector, inputs: Inputs
 ) -> SelectionDesign:
     """Design a selection from public things alone; raises UsageError as :func:`prepare` does."""
+    if request.metadata is not None and request.metadata.display_below is not None:
+        raise UsageError(
+            "A selection names places without counts: leave display_below out of its metadata.",
+            code="selection-display-below",
+        )
     selector = find_selector(mechanism)
     event = Selection.of(
         f"select-{question.name}:{selector.name}",
@@ -340,7 +417,16 @@ def design_selection(
         request.key_origin,
     )
     answer, facts = question.longest_answer(grid), inputs.facts
-    shown = Selected(grid, question, selector, event, answer, None, facts, inputs.readings[0])
+    shown = Selected(
+        grid,
+        question,
+        selector,
+        event,
+        answer,
+        public_facts=facts,
+        reading=inputs.readings[0],
+        metadata=request.metadata,
+    )
     # Building the card now shows errors in it before anything is charged.
     shown.card()
     return SelectionDesign(request, inputs, shown)
@@ -426,7 +512,7 @@ STATED_ALONE = ("software", "budget", "release_id")
 
 
 @dataclass(frozen=True, eq=False)
-class WrittenSelection:
+class WrittenSelection(Answers):
     """A selection read from a folder.
 
     Attributes
@@ -446,50 +532,6 @@ class WrittenSelection:
     def card(self) -> SelectionCard:
         """Return the card as it was read."""
         return self.index
-
-    def to_pandas(self) -> Any:
-        """Convert the chosen candidates to a ``pandas.DataFrame``, in the order of the draws."""
-        return make_frame(self.chosen)
-
-    def to_geopandas(self) -> Any:
-        """Convert the chosen candidates to a ``geopandas.GeoDataFrame`` in the grid's CRS.
-
-        Raises UsageError for candidates that are no cells of one map, or lie nowhere on the Earth.
-        """
-        question, grid = self.index.question, grid_of(self.index.domain)
-        if grid.maps.missing or self.index.domain.regions is not None or question.name != "top":
-            raise UsageError(
-                "These candidates are no cells of one map: use to_pandas().",
-                code="candidates-not-on-map",
-            )
-        if question.level not in (None, CELL):
-            grid = Coarsening.of(grid, question.level).grid
-        names = grid.maps.codes or grid.axis_names[:2]
-        listed = [[one[name] for one in self.chosen] for name in names]
-        index: Any = parse_codes(grid.places[0], listed[0]) if grid.maps.codes else listed
-        return locate_rows(self.to_pandas(), grid, np.asarray(index, np.int64))
-
-    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the chosen cells on Matplotlib axes in the grid's CRS, and return the axes.
-
-        ``**kwargs`` are passed to ``GeoDataFrame.plot``. Raises UsageError as :meth:`to_geopandas`,
-        and without Matplotlib.
-        """
-        return plot_rows(self.to_geopandas(), None, ax, **kwargs)
-
-    def explore(self, **kwargs: Any) -> Any:
-        """Show the chosen cells on an interactive map in a notebook, and return the map.
-
-        ``**kwargs`` are passed to ``GeoDataFrame.explore``. Raises UsageError as
-        :meth:`to_geopandas`, and without folium.
-        """
-        return explore_rows(self.to_geopandas(), None, **kwargs)
-
-    def _repr_html_(self) -> str:
-        """Render the guarantee and the chosen candidates as HTML, for notebooks."""
-        lines = [] if self.index.private else ["NOT PRIVATE"]
-        chosen = (", ".join(map(str, one.values())) for one in self.chosen)
-        return preview({}, [*lines, self.index.guarantee.in_words, *chosen])
 
     def write(self, path: str | Path, **kwargs: Any) -> NoReturn:
         """Raise UsageError: a written selection is copied."""
@@ -554,7 +596,8 @@ def _rebuild(card: SelectionCard) -> Selected:
     question = _rebuild_question(card.question)
     asked = f"select-{question.name}:{name}", terms, question.change, question.rounds
     event = Selection.of(*asked, guarantee.key_origin)
-    return Selected(grid_of(card.domain), question, SELECTORS[name], event, card.chosen)
+    grid, metadata = grid_of(card.domain), card.metadata
+    return Selected(grid, question, SELECTORS[name], event, card.chosen, metadata=metadata)
 
 
 def _rebuild_question(stated: QuestionInfo) -> Question:

@@ -183,10 +183,9 @@ def prepare_series(
         for part, one in zip(design.parts, tables, strict=True)
     ]
     prepared: Prepared[Any, Series] = prepare_periods(design, parts)
-    record = {**prepared.record, "people": [one.record["people"] for one in parts]}
     if design.smoothing.mode == "none":
-        return replace(prepared, record=record)
-    return replace(prepared, record=record, draw=partial(draw_smoothed, design, tables))
+        return prepared
+    return replace(prepared, draw=partial(draw_smoothed, design, tables))
 
 
 def draw_smoothed(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import Room, with_options
-from geodp.cli.inputs import grid_of
-from geodp.cli.options import GridCommand, StrictCommand
+from geodp.cli.help import Room, make_option, with_options
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.options import GridCommand, StrictCommand, inputs
 from geodp.cli.output import (
     PICTURES,
     area_text,
@@ -25,15 +24,19 @@ from geodp.cli.output import (
     write_file,
     write_picture,
 )
-from geodp.cli.running import report_progress
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.cli.publishing import choose_area, describe_promise, list_next
+from geodp.cli.readers import InputCommand, read_fields
+from geodp.cli.running import carry_out, format_result, report_progress, time_phase
+from geodp.cli.stated import read_metadata_options
+from geodp.errors import UsageError
 from geodp.options.option import Option
-from geodp.options.shared import GIVEN_DOMAIN, JSON
+from geodp.options.shared import CHECK, GIVEN_DOMAIN, JSON, MEMORY, REQUEST
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.literature.blending import Blend
     from geodp.local.planning import LocalPlan
+    from geodp.typing import IntArray
 
 _OVERWRITE = Option("--overwrite", "Replace an existing file.", type=bool)
 _OUTPUT = Option(
@@ -120,15 +123,33 @@ def open_(
     click.echo(opened.event(0).statement)
 
 
-@local.command(cls=StrictCommand)
-@click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
-@click.argument("cells", type=click.Path(path_type=Path))
-@with_options(_OUTPUT, JSON)
-def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
-    """Make the reports of devices, for tests and gateways; each line of CELLS is one device.
+OF_OTHERS = (
+    *("labels", "by", "column", "outside"),
+    *("person", "cells", "per_cell", "truncation"),
+)
+"""Options of records that devices do not have: one that is elsewhere sends nothing."""
 
-    CELLS is a confidential CSV file whose first column has codes of cells. A real device makes its
-    report itself, with a few lines of any language.
+
+class DevicesCommand(InputCommand):
+    """A command that reads places of devices, with the options by which records are read."""
+
+    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own options, after those of the reader."""
+        from geodp.io.read.points import Points
+
+        known = [one for one in Points.option_fields() if one.name not in OF_OTHERS]
+        return [*map(make_option, known), *super().list_params(ctx)]
+
+
+@local.command(cls=DevicesCommand)
+@click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
+@inputs
+@with_options(_OUTPUT, JSON)
+def randomize(file: Path, output: Path, as_json: bool, **options: Any) -> None:
+    """Make the reports of devices, for tests and gateways; each row of INPUTS is one device.
+
+    INPUTS are confidential tables, with a column code, or the one of --code, or coordinates. A
+    real device makes its report itself, with a few lines of any language.
     """
     from geodp.local.collect import randomize as make
     from geodp.local.files import require_new, write_reports
@@ -136,12 +157,8 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
 
     require_new(output)
     opened = read_round(file)
-    codes, lines = _read_codes(cells, opened.grid)
-    try:
-        reports = make(opened, codes)
-    except CodeError as error:
-        row = lines[error.position]
-        raise InputError(error.rule, file=cells.name, row=row) from None
+    with report_progress():
+        reports = make(opened, _read_places(options, opened.grid))
     write_reports(output, opened.digest, reports)
     if as_json:
         _print({"output": str(output), "round": opened.digest, "reports": reports.size})
@@ -180,25 +197,46 @@ def aggregate(
     replace(_OUTPUT, help="New folder for the release."),
     Option("--name", "Name of the count.", default="population"),
     Option("--spread", "Spread blocks evenly over the cells of the grid.", type=bool),
+    REQUEST.of("metadata", "display_below", "supersedes"),
+    CHECK.one("profile", excludes=()),
+    MEMORY,
     _OVERWRITE,
     JSON,
 )
-def publish(
-    sums: Path, output: Path, name: str, spread: bool, overwrite: bool, as_json: bool
-) -> None:
+def publish(**options: Any) -> None:
     """Publish the counts of a round; nothing more is charged."""
+    carry_out(options, _publish)
+
+
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
+    """Publish the sums of a round; return the message."""
+    from geodp.io.folder.staging import require_free
+    from geodp.io.memory import work_within
     from geodp.local.collect import Sums
     from geodp.local.collect import publish as make
 
-    collected = Sums.read(sums)
-    with report_progress():
-        release = make(collected.round, collected, spread=spread)
-        written = release.write(output, name=name, overwrite=overwrite)
-    if as_json:
-        _print({"output": str(output), **written, "reports": collected.reports, "model": "local"})
-        return
-    click.echo(f"Published in {output / 'public'}\n{release.event.statement}")
-    click.echo("No further charge: computed from local reports.")
+    output, overwrite = options["output"], options["overwrite"]
+    require_free(output, overwrite=overwrite)
+    metadata = read_metadata_options(options)
+    with time_phase("Reading", "reading", seconds):
+        collected = Sums.read(options["sums"])
+    with time_phase("Releasing", "mechanism", seconds):
+        release = make(collected.round, collected, spread=options["spread"])
+        release = replace(release, metadata=metadata)
+    run = {
+        "inputs": {str(options["sums"]): sha256(options["sums"])},
+        "reports": collected.reports,
+    }
+    with time_phase("Writing", "writing", seconds), work_within(options["memory"]):
+        name = options["name"]
+        written = release.write(output, name=name, overwrite=overwrite, restricted=run)
+    promise = describe_promise(output / "public", release.card())
+    fields = {**promise, "reports": collected.reports, "model": "local"}
+    said = [release.event.statement, "No further charge: computed from local reports."]
+    message = format_result(options, written, fields, said)
+    if options["as_json"]:
+        return message
+    return "\n".join([message, *list_next(output, choose_area(release.grid))])
 
 
 @local.command(cls=StrictCommand, hidden=True, no_args_is_help=True)
@@ -336,41 +374,25 @@ def _number(value: float | None) -> str:
     return "infinite" if value is None else f"{value:.4f}"
 
 
-def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
-    """Read the first column of a CSV file and its line numbers, without the header."""
-    import csv
+def _read_places(options: dict[str, Any], grid: Grid) -> IntArray:
+    """Read row and column of the cell of every device: int64[2, n]."""
+    import numpy as np
 
-    from geodp.grid.lattice import parse_codes
-    from geodp.io.opening import require_regular
+    from geodp.io.read.counting.points import PointRows
+    from geodp.io.read.points import Points
+    from geodp.io.read.rows.survey import Survey
 
-    require_regular(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            rows = [(row[0].strip(), reader.line_num) for row in reader if row]
-    except OSError as error:
-        raise InputError(
-            f"The file cannot be read ({error.strerror}).", file=path.name, code="file-unreadable"
-        ) from None
-    except (ValueError, csv.Error):
-        raise InputError(
-            "The file is no CSV file in UTF-8.", file=path.name, code="csv-not-utf8"
-        ) from None
-    if len(rows) < 2:
-        raise InputError(
-            "The file has no codes; give the name of the column, and a line for each device.",
-            file=path.name,
-            code="codes-missing",
-        )
-    # Without a header the first device would be dropped silently.
-    with suppress(InputError):
-        parse_codes(grid.places[0], [rows[0][0]])
-        raise UsageError(
-            f"{path.name}: the first line has a code; it must name the column.",
-            code="header-is-code",
-        )
-    codes, lines = zip(*rows[1:], strict=True)
-    return list(codes), list(lines)
+    if not any(options[name] for name in ("code", "x", "y")):
+        options["code"] = "code"
+    fields = [one for one in Points.option_fields() if one.name not in OF_OTHERS]
+    # A report from another cell would tell that the device was outside.
+    points = Points.of(grid, **read_fields(fields, options), outside="error")
+    reader, tables, facts = points.resolve(points.open(options["inputs"]))
+    survey = Survey()
+    keys = [key for _, key, *_ in PointRows(reader).place(tables, survey, facts=facts)]
+    if why := survey.reading().why_empty():
+        raise UsageError(why)
+    return grid.decode(np.concatenate(keys))
 
 
 def _print(document: dict[str, Any]) -> None:

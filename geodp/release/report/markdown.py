@@ -88,7 +88,8 @@ def markdown_of(card: Any, title: str, first: Card | None, notice: Notice | None
     title : str
         What the release is.
     first : Card or None
-        Card of its first table, which has the publisher's metadata; None: it has no table.
+        Card of its first table, which has the publisher's metadata; None: it has no table, and
+        its own card may have them.
     notice : Notice, optional
         The notice of a withdrawal that lies beside the release.
     """
@@ -103,7 +104,7 @@ def markdown_of(card: Any, title: str, first: Card | None, notice: Notice | None
     ]
     parts = [
         _write_title(title, card, notice),
-        *_describe_publisher(None if first is None else first.metadata),
+        *_describe_publisher(getattr(first or card, "metadata", None)),
         "## Guarantee",
         f"{plain(guarantee.in_words)}\n\n{bullets(stated)}",
         *_list("Assumptions", (one.sentence for one in vouched)),

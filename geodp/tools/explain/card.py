@@ -159,7 +159,7 @@ def explain_tables(card: Any, language: str) -> Explanation:
     page, guarantee = Writer(language), card.guarantee
     names = ", ".join(one.name for one in card.tables)
     figures = {"unit": page.unit(guarantee.unit), "contribution": guarantee.contribution}
-    title = page.write("tables_title")
+    title = page.write("tables_title", unit=figures["unit"])
     return explain_index(
         page,
         title,
@@ -180,15 +180,20 @@ def explain_series(card: Any, language: str) -> Explanation:
         figures = {"unit": page.unit(guarantee.unit), "contribution": guarantee.contribution}
         return [page.write("series_bound", **figures)]
 
-    title = page.write("series_title")
+    title = page.write("series_title", unit=page.unit(card.guarantee.unit), **name_ends(card))
     return explain_index(page, title, card, lambda: [series_sentence(page, card)], write_promise)
 
 
 def series_sentence(page: Writer, card: Any) -> str:
     """Write of which periods a series is, and in how many of them one unit may be."""
-    first, last = (card.times[0], card.times[-1]) if card.times else ("-", "-")
-    figures: dict[str, float | str] = {"number": len(card.times), "first": first, "last": last}
+    figures: dict[str, float | str] = {"number": len(card.times), **name_ends(card)}
     return page.write(f"series_{card.person}", unit=page.unit(card.guarantee.unit), **figures)
+
+
+def name_ends(card: Any) -> dict[str, str]:
+    """Name the first and the last period of a series."""
+    first, last = (card.times[0], card.times[-1]) if card.times else ("-", "-")
+    return {"first": first, "last": last}
 
 
 def _name_change(guarantee: Any) -> str:

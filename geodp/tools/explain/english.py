@@ -154,7 +154,7 @@ SENTENCES: Mapping[str, str] = {
     "loss_epsilon": "epsilon {epsilon}",
     "loss_rho": "rho {rho}",
     "loss_delta": "epsilon {epsilon} and delta {delta}",
-    "households_title": "What persons and households together reveal",
+    "households_title": "What persons and households together reveal about one {unit}",
     "heading_together": "What is released together",
     "together_possible": "Persons and households are one release: in every cell, and so in every "
     "area, households are at most persons, and persons at most {size:n} for each household.",
@@ -172,7 +172,7 @@ SENTENCES: Mapping[str, str] = {
     "of all cells and sizes; geodp made sure of it.",
     "counted_single": "It holds for one person if each person is in one household; the office "
     "answers for that.",
-    "amounts_title": "What counts and amounts of {name} together reveal",
+    "amounts_title": "What counts and amounts of {name} together reveal about one {unit}",
     "amounts_means": "Counts, sums and means of {name} are one release: they agree in every area.",
     "amounts_clipped": "Amounts below {lower} and above {upper}, in {measure}, count as these, so "
     "that how far beyond a single amount lies changes nothing.",
@@ -197,12 +197,13 @@ SENTENCES: Mapping[str, str] = {
     "all of them show together is on a page of its own.",
     "amounts_series_prior": "Counts and amounts of every period were also estimated with a public "
     "prior, which the office vouches for, where it fits what was measured: {source}.",
-    "amounts_series_title": "What counts and amounts of {name} of all periods together reveal",
-    "tables_title": "What all tables together reveal",
+    "amounts_series_title": "What counts and amounts of {name} from {first} to {last} "
+    "reveal about one {unit}",
+    "tables_title": "What all tables together reveal about one {unit}",
     "tables_are": "Released together are {number:n} tables: {names}.",
     "tables_bound": "It holds if one {unit} adds at most {contribution:n} to all counts of each "
     "table; the cards of the tables say who answers for that.",
-    "series_title": "What all periods together reveal",
+    "series_title": "What the series from {first} to {last} reveals about one {unit}",
     "series_bound": "It holds if one {unit} adds at most {contribution:n} to all counts of each "
     "period; the cards of the periods say who answers for that.",
     "series_all": "There are {number:n} periods, from {first} to {last}, and one {unit} "
@@ -217,7 +218,7 @@ SENTENCES: Mapping[str, str] = {
     "weights of at most {contribution:n} together; the office answers for that.",
     "amounts_series_weighed_enforced": "Of one {unit}, the records of each period count as at most "
     "{contribution:n} together, each as its weight; geodp made sure of it.",
-    "flows_title": "What trips and the maps of their ends together reveal",
+    "flows_title": "What trips and the maps of their ends together reveal about one {unit}",
     "flows_agree": "Trips between zones, origins and destinations are one release: trips from a "
     "zone add up to its origins, and trips to it to its destinations.",
     "flows_pairs": "Trips between blocks of {side:n} by {side:n} zones, and between larger ones, "

@@ -186,7 +186,7 @@ class NewCall:
     @property
     def publish_options(self) -> list[str]:
         """The options of the command that no recipe holds: declarations and budget."""
-        of_recipe = layout_names() if self.takes_recipe else set()
+        of_recipe = layout_names(self.context.command) if self.takes_recipe else set()
         return list_arguments(self.context, self.options, without={*of_recipe, *NEW_OPTIONS})
 
 

@@ -49,10 +49,10 @@ REFUSALS = {
         ["--grid", "statpop:100m", "--bounds", "switzerland", *POINTS[4:], "--contribution", 1],
         "look like degrees",
     ),
-    "more than 2^60": (
-        f"code,n\n533946113,{2**59}\n533946114,{2**59 + 1}\n",
+    "above 9,000,000,000": (
+        "code,n\n533946113,9\n533946114,9999999999\n",
         [*TABLE, "--contribution", 1],
-        "2**60",
+        "above 9,000,000,000",
     ),
 }  # fmt: skip
 """By words of their row in docs/proofs/privacy.md: an input, options, words of the refusal."""

@@ -1,8 +1,5 @@
 """Holes of what reads confidential files: see :mod:`tests.contract.holes`."""
 
-NO_COLUMN = "the error of local randomize names file and row, and no column"
-NOT_LIKE_OTHERS = "local randomize refuses such codes, which publish reads"
-ONE_TEXT = "local randomize reads one text in UTF-8, whose first line is the header"
 NO_WEIGHTS = dict.fromkeys(
     (
         *("counts", "counts by label", "series", "households of persons", "households by size"),
@@ -18,40 +15,10 @@ NO_PRIOR = dict.fromkeys(
 NO_FRONT_DOOR = "geodp.local takes no frame of a file that publishes"
 
 HOLES: dict[str, dict[str, str]] = {
-    "a_placeholder_is_no_place": {"local round": NO_COLUMN},
     "a_placeholder_is_refused_in_python": {"local round": NO_FRONT_DOOR},
-    "a_total_is_no_place": {"local round": NO_COLUMN},
-    "a_number_beyond_mankind_is_no_count": dict.fromkeys(
-        ("counts", "counts by label", "series", "households by size", "selection", "own kind"),
-        "WRONG: a cell of 9,999,999,999 people, which many tables write for unknown, is counted",
-    ),
-    "an_exponent_is_read": dict.fromkeys(
-        ("amounts", "series of amounts"), "publish reads 910E-1 as 91, amounts publish refuses it"
-    ),
-    "full_width_digits_are_read": dict.fromkeys(
-        ("amounts", "series of amounts"),
-        "publish reads full-width digits, amounts publish does not",
-    ),
-    "a_code_of_another_form_is_refused": {"local round": NO_COLUMN},
-    "full_width_codes_are_read": {"local round": NOT_LIKE_OTHERS},
-    "codes_as_whole_decimals_are_read": {"local round": NOT_LIKE_OTHERS},
     "places_outside_the_bounds_are_left_out_unless_it_is_said": {
         "flows": "with --bounds publish leaves rows outside them out, flows publish refuses them"
     },
-    "a_percentage_in_a_title_is_asked_about": dict.fromkeys(
-        ("amounts", "series of amounts"), "a column n [%] is released in EUR"
-    ),
-    "a_density_in_a_title_is_asked_about": dict.fromkeys(
-        (
-            *("counts", "counts by label", "series", "households of persons"),
-            *("households by size", "selection"),
-        ),
-        "WRONG: densities and shares (n per km2, 人口密度, 構成比) are counted as people",
-    ),
-    "a_text_is_read_as_its_marks_and_options_say": {"local round": ONE_TEXT},
-    "a_text_in_cp932_is_read": {"local round": ONE_TEXT},
-    "several_files_add_up_as_one": {"local round": ONE_TEXT},
-    "other_forms_count_the_same": {"local round": ONE_TEXT},
     "a_frame_gives_the_bytes_of_its_file": {"local round": NO_FRONT_DOOR},
     "names_of_regions_stay_texts": {
         "flows": "flows publish refuses --regions, and names grids of one map of cells and units",
@@ -61,20 +28,12 @@ HOLES: dict[str, dict[str, str]] = {
     "records_may_have_weights": NO_WEIGHTS,
     "what_is_no_weight_is_refused": NO_WEIGHTS,
     "a_weight_is_named_as_missing_in_one_way": NO_WEIGHTS,
-    "a_multiple_in_the_title_of_weights_is_asked_about": NO_WEIGHTS
-    | dict.fromkeys(
-        ("flows", "amounts", "series of amounts"),
-        "WRONG: weights under weight (1,000) are taken as they stand",
-    ),
+    "a_multiple_in_the_title_of_weights_is_asked_about": NO_WEIGHTS,
     "an_error_quotes_no_value_in_python": {"local round": NO_FRONT_DOOR},
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_PRIOR,
     "records_are_no_prior": NO_PRIOR,
     "a_prior_of_another_grid_is_refused": NO_PRIOR,
     "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_PRIOR,
-    "a_page_shows_hostile_names_as_text": {
-        "selection": "select top takes no --metadata",
-        "local round": "local publish takes no --metadata",
-    },
 }
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""
 

@@ -21,7 +21,16 @@ class LocalRound(Golden):
         return [
             (*shlex.split(self.words), "--output", "plan.toml"),
             ("local", "open", "--plan", "plan.toml", *charged, "--output", "round.json"),
-            ("local", "randomize", "round.json", "cells.csv", "-o", "reports.jsonl"),
+            (
+                "local",
+                "randomize",
+                "round.json",
+                "cells.csv",
+                "--code",
+                "cell",
+                "-o",
+                "reports.jsonl",
+            ),
             ("local", "aggregate", "round.json", "reports.jsonl", "-o", "round.sums"),
             ("local", "publish", "round.sums", "-o", output),
         ]

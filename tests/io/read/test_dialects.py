@@ -175,7 +175,7 @@ CONTENTS = {
     "unsigned": (CODES[:3], pa.array(COUNTS, pa.uint16()), {}, COUNTS),
     "categories": (pa.array(CODES[:3]).dictionary_encode(), COUNTS, {}, COUNTS),
     "coded numbers": (CODES[:3], pa.array(COUNTS).dictionary_encode(), {}, COUNTS),
-    "large": (CODES[:3], LARGE, {}, LARGE),
+    "large": (CODES[:3], LARGE, {}, "count-beyond-mankind"),
     "a cell twice": (TWICE, COUNTS, {}, "cell-repeated-in-rows"),
     "a cell twice, added up": (TWICE, COUNTS, {"duplicates": "sum"}, [14, 7]),
     "a cell outside": (FAR, COUNTS, {}, "cell-outside-domain"),

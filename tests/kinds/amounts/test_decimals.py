@@ -58,6 +58,13 @@ def test_floats_that_need_an_exponent_are_read():
     assert clipped(column, SCALES[0]) == [0, 1000, 1000]
 
 
+def test_full_width_digits_and_exponents_are_read():
+    column = pa.array(["１２", "９１０Ｅ－１", "910E-1", "1e2", "7e0", "-1E-20"])
+    assert clipped(column, SCALES[1]) == clipped(
+        pa.array(["12", "91", "91", "100", "7", "0"]), SCALES[1]
+    )
+
+
 def test_a_decimal_comma_is_read_where_it_is_named():
     assert clipped(pa.array(["1.234,5", "7,4"]), SCALES[0], ",") == [1000, 7]
 
@@ -69,9 +76,9 @@ BAD = {
     "amount-with-point": ["1.200", "-12.345", "999.000"],
     "amount-underscore": ["1_000", "1_000.5"],
     "amount-in-brackets": ["(5)", "(1,200)"],
-    "amount-full-width": ["１２", "１.５"],
+    "amount-rounded": ["1.5E+05", "1.23e5"],
     "amount-thousands": ["1,234", "1 234", "1.234.567", "12,5"],
-    "amount-not-number": [*("abc", "1e5", "--3", "1.2.3", "1" * 19, "inf"), True, INF, -INF],
+    "amount-not-number": [*("abc", "1e100", "--3", "1.2.3", "1" * 19, "inf"), True, INF, -INF],
     "amount-negative": ["-1", "-0.01", -5, -0.5],
 }
 

@@ -414,9 +414,26 @@ RULE = Rule(
     "for one person, such as 1 (--raster-unit 1, value_unit=1).",
 )
 
+SHARES = """
+share shares percent percentage pct proportion ratio density
+anteil anteile prozent quote dichte bevölkerungsdichte einwohnerdichte
+pourcentage taux densité porcentaje proporción tasa densidad
+percentuale tasso densità percentagem taxa densidade aandeel dichtheid bevolkingsdichtheid
+"""
+"""Words of shares and densities, which are counts of nothing."""
+
+EASTERN_SHARES = "密度 割合 比率 構成比 百分率 百分比 占比 밀도 비율"
+
+_BY_LAND = re.compile(
+    r"(?:/|\bper\b|\bpro\b|\bje\b|\bpar\b|\bpor\b)\s*"
+    r"(?:km\W?2|km²|sq\b|square\b|ha\b|hectare|hektar|acre|mi2|mi²)",
+    re.IGNORECASE,
+)
+"""Persons on so much land: a density."""
+
 SHARE = Rule(
     "share-as-count",
-    "Column {column}: its name has a sign of percentages or per mille, and no share is a count of "
+    "Column {column}: by its name its numbers are shares or densities, and these are no counts of "
     "people: choose the column of counts (--value, value=). If its numbers are counts all the "
     "same, state the number that stands for one person, such as 1 (--raster-unit 1, value_unit=1).",
 )
@@ -443,13 +460,27 @@ def is_amount(name: str, label: str = "") -> bool:
 
 
 def is_share(name: str) -> bool:
-    """Return whether the name of a column says that its numbers are percentages, or per mille.
+    """Return whether the name of a column says that its numbers are shares or densities.
 
     Examples
     --------
     >>> [is_share(one) for one in ("women [%]", "％", "income below 60 % of the median", "n")]
     [True, True, False, False]
+    >>> [is_share(one) for one in ("n per km2", "人口密度", "share of women", "population")]
+    [True, True, True, False]
     """
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", normalize("NFKC", name))
+    plain = text.replace("_", " ")
+    if _BY_LAND.search(name) or _BY_LAND.search(plain):
+        return True
+    words = {_fold(word) for word in re.findall(r"[^\W\d_]+", text)}
+    eastern = any(word in text for word in EASTERN_SHARES.split())
+    says = not _words("SHARES").isdisjoint(words) or (eastern and not EASTERN_COUNTED.search(text))
+    return is_percentage(name) or (says and not _is_class(text))
+
+
+def is_percentage(name: str) -> bool:
+    """Return whether the name of a column has a sign of percentages, or per mille, as its unit."""
     text = normalize("NFKC", name)
     return re.search("[%\u2030]", text) is not None and not _is_class(text)
 

@@ -227,6 +227,16 @@ def divide(column: pa.Array, unit: Fraction) -> pa.Array:
     return pa.array(entries, pa.string()).take(coded.indices)
 
 
+MANKIND = 9_000_000_000
+"""More than all people: many tables write 9999999999 for an unknown number."""
+
+BEYOND_MANKIND = Rule(
+    "count-beyond-mankind",
+    "a count is above 9,000,000,000, more than all people: if it stands for an unknown number, "
+    "name it (--missing 9999999999, missing=[9999999999]), and otherwise correct it.",
+)
+
+
 @dataclass(frozen=True)
 class CountParser:
     """Options by which a column of values becomes counts, as in readers.
@@ -274,7 +284,9 @@ class CountParser:
 
     def counts(self, numbers: NDArray[Any], index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counts int64[n] of numbers in cells int64[d, n]; CodeError as above."""
-        return numbers if self.rounding is None else self._round(index, numbers)
+        found = numbers if self.rounding is None else self._round(index, numbers)
+        require_none(found >= MANKIND, BEYOND_MANKIND)
+        return found
 
     def count_missing(self, column: pa.Array, numbers: NDArray[Any]) -> int:
         """Return how many values of a column with these numbers were named as missing."""

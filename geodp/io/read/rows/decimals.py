@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Integral
 from typing import Any, Self
 
@@ -12,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import CodeError, Rule, UsageError, require_none
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable, require_none
 from geodp.grid.markers import is_placeholder
-from geodp.io.read.rows.arrow import decode
-from geodp.io.read.rows.columns import RowPositions
-from geodp.io.read.rows.fields import as_text, decimal_points, find_missing
+from geodp.io.read.rows.amount_titles import find_unit
+from geodp.io.read.rows.arrow import decode, map_values
+from geodp.io.read.rows.columns import InputTable, RowPositions, find_column
+from geodp.io.read.rows.fields import LOST, as_text, decimal_points, find_missing, narrow
 from geodp.io.read.rows.survey import Survey
 from geodp.typing import IntArray
 
@@ -64,9 +66,10 @@ BRACKETS = Rule(
     "ones with a minus sign, and others without brackets.",
 )
 
-FULL_WIDTH = Rule(
-    "amount-full-width",
-    "an amount has digits other than 0 to 9, such as full-width ones; convert them (Unicode NFKC).",
+ROUNDED = Rule(
+    "amount-rounded",
+    "an amount was rounded to few digits (1.23E+05), as spreadsheets show numbers; export the "
+    "original column with all digits.",
 )
 
 NO_NUMBER = Rule(
@@ -78,6 +81,7 @@ NO_NUMBER = Rule(
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([.,][0-9]*)?|[+-]?[0-9]*,[0-9]+"
 )
+_EXPONENT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE][+-]?0*[0-9]{1,2}")
 _POINT_OR_THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"
 _DIGITS = re.compile(r"[0-9]")
 
@@ -109,27 +113,36 @@ def exact_decimals(column: pa.Array, decimal: str | None) -> tuple[Any, int]:
         if values.dtype == np.uint64 and (values > np.uint64(2**62)).any():
             values = np.minimum(values, np.uint64(2**62))
         return np.clip(values.astype(np.int64), -(10**18), 10**18), 0
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    column = narrow(column) if is_text else column
     texts = pc.utf8_trim_whitespace(as_text(decimal_points(column, decimal)))
     if pa.types.is_decimal(kind):
         # Zeros at the end are of the column's type, and not of the amount.
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1")
-    if decimal is None and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if decimal is None and is_text:
         # Asked and not guessed, as of counts: the operator names the mark.
         either = pc.match_substring_regex(texts, _POINT_OR_THOUSANDS)
         require_none(either.to_numpy(zero_copy_only=False), POINT_OR_THOUSANDS)
-    # Workbooks mark the decimals of their numbers so.
-    texts = pc.replace_substring_regex(texts, r"^([+-]?[0-9]+\.?[0-9]*)e0$", r"\1")
     plain = pc.match_substring_regex(texts, PLAIN)
     if not pc.all(plain, min_count=0).as_py():
-        # Floats may be written with an exponent, which their decimal expansion has not.
-        if not pa.types.is_floating(kind):
-            bad = int(np.argmin(plain.to_numpy(zero_copy_only=False)))
-            raise CodeError(bad, diagnose(str(texts[bad].as_py())))
-        texts = _expand(column, texts, plain)
+        # Numbers may be written with an exponent, which their decimal expansion has not.
+        if pa.types.is_floating(kind):
+            return _digits_of(_expand_floats(column, texts, plain))
+        texts = map_values(texts, _expand)
+        plain = pc.match_substring_regex(texts, PLAIN)
+        bad = plain.to_numpy(zero_copy_only=False).argmin()
+        if not plain[bad].as_py():
+            raise CodeError(int(bad), diagnose(str(texts[bad].as_py())))
     return _digits_of(texts)
 
 
-def _expand(column: pa.Array, texts: pa.Array, plain: pa.Array) -> pa.Array:
+def _expand(text: str) -> str:
+    """Write a number with an exponent of at most two digits in decimals; another text as it is."""
+    is_number = _EXPONENT.fullmatch(text) and not re.fullmatch(LOST, text)
+    return f"{Decimal(text):f}" if is_number else text
+
+
+def _expand_floats(column: pa.Array, texts: pa.Array, plain: pa.Array) -> pa.Array:
     """Write floats in decimals, rounded to the digits that are read; CodeError for NaN."""
     numbers = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
     finite = np.isfinite(numbers)
@@ -172,8 +185,8 @@ def diagnose(text: str) -> Rule:
         return UNDERSCORE
     if re.fullmatch(r"\([0-9][0-9.,]*\)", text):
         return BRACKETS
-    if not text.isascii() and any(one.isdecimal() and not one.isascii() for one in text):
-        return FULL_WIDTH
+    if re.fullmatch(LOST, text):
+        return ROUNDED
     if _DIGITS.search(text) and not re.fullmatch(r"[0-9.+-]+(e[+-]?[0-9]+)?", low):
         return MONEY
     return NO_NUMBER
@@ -207,6 +220,12 @@ NO_WEIGHT = Rule(
     "a weight is below 0.5, and is rounded to nobody, while a record stands for somebody: drop "
     "records that stand for nobody, or scale weights so that they say for how many a record "
     "stands.",
+)
+
+WEIGHT_MULTIPLE = Rule(
+    "weight-in-multiples",
+    "Column {column}: by a title its weights are of a multiple of what a record stands for "
+    "({written}), so that records would count too little: multiply them, or correct the title.",
 )
 
 WEIGHT_FACT = (
@@ -346,6 +365,16 @@ class Weights:
                 code="weights-bound",
             )
         return cls(column, int(largest), raked_to)
+
+    def watch(self, tables: Iterable[InputTable]) -> Iterator[InputTable]:
+        """Yield tables; InputError for one whose title says that weights are in multiples."""
+        for table in tables:
+            found = find_unit(table, find_column(table, self.column))
+            if found.is_multiple:
+                written = printable(found.written)
+                rule = WEIGHT_MULTIPLE.format(column=printable(self.column), written=written)
+                raise InputError(rule, file=table.name)
+            yield table
 
     def count(self, rows: RowPositions, column: pa.Array, decimal: str | None = None) -> IntArray:
         """Return the weights of rows as whole numbers, not trimmed yet: int64[n].

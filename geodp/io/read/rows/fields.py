@@ -98,7 +98,7 @@ _THOUSANDTHS = r"[+-]?[0-9]{1,3}(\.[0-9]{3})+"
 _ONE_OR_THOUSAND = r"^[+]?[1-9][0-9]{0,2}\.000$"
 # A spreadsheet shows 123,456 as 1.23E+05: the exponent exceeds the number of decimals, so the
 # digits between are unknown and a count from it would be silently wrong.
-_LOST = "|".join(
+LOST = "|".join(
     rf"^[+-]?[0-9]+[.][0-9]{{{places}}}[eE][+]?0*([{places + 1}-9]|[1-9][0-9]+)$"
     for places in range(1, 9)
 )
@@ -158,7 +158,7 @@ def counts(
             return _as_counts(integers)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
-        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), SHORT)
+        _require(plain, pc.invert(pc.match_substring_regex(plain, LOST)), SHORT)
         if not point:
             whole = pc.match_substring_regex(plain, _ONE_OR_THOUSAND)
             rule = Rule(POINT.code, f"{COUNT_FORM} {POINT}")
@@ -209,7 +209,7 @@ def fractions(
         plain = _without(_trim(plain), tokens, amounts)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
-        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), SHORT)
+        _require(plain, pc.invert(pc.match_substring_regex(plain, LOST)), SHORT)
     plain = plain.cast(pa.float64())
     if "" in tokens or NAN in amounts:
         plain = pc.fill_null(plain, 0.0)
@@ -272,7 +272,7 @@ def decimal_points(column: pa.Array, decimal: str | None, thousands: bool = True
         kind = kind.value_type
     if decimal is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return column
-    texts = pc.utf8_trim_whitespace(_narrow(column.cast(pa.string())))
+    texts = pc.utf8_trim_whitespace(narrow(column.cast(pa.string())))
     point = re.escape(decimal)
     between = rf"[{re.escape('.' if decimal == ',' else ',')}'\u2019 \u00a0\u202f]"
     grouped = rf"[0-9]{{1,3}}(?:({between})[0-9]{{3}}(?:\3[0-9]{{3}})*)"
@@ -518,7 +518,7 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
     # Only texts without leading zeros become numbers: "0012" and "12" are different codes.
     values = None if as_text else numbers_of_digits(plain, as_names=True)  # which parse faster
     if values is None:
-        plain = pc.utf8_trim_whitespace(_narrow(plain))
+        plain = pc.utf8_trim_whitespace(narrow(plain))
         if not as_text:  # pandas writes integers as 1.0 if a column has blanks
             plain = pc.replace_substring_regex(plain, r"^([0-9]+)[.]0+$", r"\1")
             values = numbers_of_digits(plain, as_names=True)
@@ -535,10 +535,10 @@ def _integer_decimals(column: pa.Array) -> pa.Array:
 
 def _trim(texts: pa.Array) -> pa.Array:
     """Return texts in narrow characters without blanks around them; missing ones are empty."""
-    return pc.fill_null(pc.utf8_trim_whitespace(_narrow(texts)), "")
+    return pc.fill_null(pc.utf8_trim_whitespace(narrow(texts)), "")
 
 
-def _narrow(texts: pa.Array) -> pa.Array:
+def narrow(texts: pa.Array) -> pa.Array:
     """Convert full-width ASCII, as Japanese keyboards write it, to plain ASCII."""
     # One look at the largest byte saves the translation for nearly every file.
     if is_ascii(texts):

@@ -21,7 +21,7 @@ from geodp.errors import CodeError, InputError, Rule, UsageError, printable, req
 from geodp.grid.cells.system import NO_DEGREES
 from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice, longitude_period
+from geodp.grid.lattice import Lattice, longitude_period, parse_codes
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.table.source import Fact
@@ -232,10 +232,10 @@ def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str |
     axes = (2 * place, 2 * place + 1)
     if not grid.names.on_map:
         return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops, other))
-    if not grid.places or grid.places[place].system is None:
+    if not grid.places:
         raise UsageError(
-            "Codes need a grid with a code system, such as jis:half or inspire:1km.",
-            code="codes-need-system",
+            "Codes need a grid with places, such as jis:half or inspire:1km.",
+            code="codes-need-places",
         )
     lattice = grid.places[place]
     return Locator((column,), axes, lambda codes: _parse(lattice, codes))
@@ -243,16 +243,16 @@ def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str |
 
 def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
     """Return rows and columns of codes; each entry of a dictionary is parsed once."""
-    as_text = lattice.system is not None and lattice.system.zeros
+    as_text = lattice.system is None or lattice.system.zeros
     once = codes.dictionary if pa.types.is_dictionary(codes.type) else None
     if once is not None and not codes.null_count and len(once) < len(codes):
         # Entries that no row uses may be invalid: the error is located by rows below.
         with suppress(CodeError):
-            indices = lattice.parse(fields.codes(once, as_text=as_text))
+            indices = parse_codes(lattice, fields.codes(once, as_text=as_text))
             at = codes.indices.to_numpy()
             return [axis[at] for axis in indices]
     try:
-        return lattice.parse(fields.codes(codes, as_text=as_text))
+        return parse_codes(lattice, fields.codes(codes, as_text=as_text))
     except CodeError as error:
         position, rule = error.position, error.rule
     text = _text_at(codes, position)

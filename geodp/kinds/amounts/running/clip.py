@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check
 from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import GridCommand, inputs
-from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.kinds.amounts.options import CHOICE, PLANNED
 from geodp.kinds.amounts.running.options import (
@@ -101,7 +99,7 @@ class ClipPublishing(SelectionPublishing):
         # Records are counted between candidates, of which the last one ends the clip.
         clip, edges = (options["lower"], self.uppers[-1]), ",".join(self.uppers[:-1])
         places = grid_of(options)
-        self.request = read_request(begin_check(options), places)
+        self.request = self.read_request(places)
         counted = {**options, "clip": clip, "classes": edges}
         self.reader = make_records_reader(counted, places, self.request)
 
@@ -111,9 +109,9 @@ class ClipPublishing(SelectionPublishing):
 
         table = self.reader.read(self.options["inputs"])
         number = int(table.records.count.sum())
-        records = {"records": number, "records_beyond_clip": dict(table.beyond)}
+        records = {"counted_records": number, "records_beyond_clip": dict(table.beyond)}
         prepared = prepare_choice(table, self.uppers, self.q, self.request)
-        return replace(prepared, counted=records, record=records)
+        return replace(prepared, counted=records)
 
     def answer(self, release: Selected) -> list[str]:
         """Say which option of a release was chosen."""

@@ -322,7 +322,7 @@ class Trips(RowReader, WeightedReader):
         # Times of labels alone are no part of a unit.
         units += [self.time] if self.time is not None and UNITS[self.protected] else []
         weighed = [] if self._weights is None else [self._weights.column]
-        for table in tables:
+        for table in tables if self._weights is None else self._weights.watch(tables):
             survey.note(table.name, ())
             locators = self._locate(table)
             places = [name for locator in locators for name in locator.columns]

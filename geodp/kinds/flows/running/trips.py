@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check
 from geodp.cli.help import with_options
 from geodp.cli.options import GridCommand, inputs
-from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
 from geodp.kinds.flows.options import CHOICE, PLANNED
@@ -68,7 +66,7 @@ class TripsPublishing(SelectionPublishing):
                 code="flows-choice-labels",
             )
         self.question, self.grid = ask(q, self.largest)
-        self.request = read_request(begin_check(options), zones)
+        self.request = self.read_request(zones)
         # Of the bound it is only required that there is one.
         given = {**options, "trips": self.largest, "value": None, "attributes": None}
         given |= dict.fromkeys(RULES["trips"]) | NOT_COUNTED
@@ -80,9 +78,8 @@ class TripsPublishing(SelectionPublishing):
         from geodp.kinds.selection.selected import prepare
 
         table = count_units(self.reader, [*self.options["inputs"]], self.largest)
-        units = {"units": int(table.count.sum())}
         prepared = prepare(table, self.question, self.request)
-        return replace(prepared, counted=units, record=units)
+        return replace(prepared, counted={"counted_units": int(table.count.sum())})
 
     def answer(self, release: Selected) -> list[str]:
         """Say which option of a release was chosen."""

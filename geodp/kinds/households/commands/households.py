@@ -11,7 +11,7 @@ import click
 from geodp.cli.commands.sql import locate_records
 from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.layout import complete, set_options
+from geodp.cli.layout import complete
 from geodp.cli.options import GridCommand, inputs
 from geodp.cli.periods import PeriodsPublishing, part_inputs
 from geodp.cli.publishing import TablesPublishing
@@ -181,9 +181,7 @@ class HouseholdsPublishing(TablesPublishing):
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
         context = click.get_current_context()
-        if _are_records(options):
-            set_options(context, options, {"points": True})
-        self.inferred = complete(context, options)
+        self.inferred = complete(context, options, _imply_points)
         check_applicable(context)
         options["unit"] = options["protect"]
         self.grid = grid_of(options)
@@ -271,6 +269,11 @@ class HouseholdsSeriesPublishing(PeriodsPublishing, HouseholdsPublishing):
 
         (grid, size), person = self.find_domain(), self.options["person_in"]
         return design_series(grid, self.periods, size, self.request, inputs, person=person)
+
+
+def _imply_points(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the option of points, which records of households are."""
+    return {"points": True} if _are_records(options) else {}
 
 
 def _are_records(options: Mapping[str, Any]) -> bool:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check
 from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import inputs
+from geodp.cli.options import GridCommand, inputs
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
+from geodp.cli.translation import translate_message
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
 from geodp.options.option import Option, joined
-from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.selection.selected import Selected, SelectionDesign
@@ -48,6 +49,7 @@ def select() -> None:
     """Select places with differential privacy: their codes are released, without counts.
 
     \b
+    geodp select plan --grid jis:half ... --k 10 --epsilon 1 --contribution 1
     geodp select top FILE --grid jis:half ... --k 10 --epsilon 1 --contribution 1 --output out
     """
 
@@ -58,6 +60,40 @@ def select() -> None:
 def top(**options: Any) -> None:
     """Select the K cells or areas of INPUTS with the most people."""
     carry_out(options, lambda *run: TopPublishing(*run).run())
+
+
+PLANNED = "{candidates} candidates, of which {chosen} are named."
+
+NEAR = "One that is {people} people behind another is at most half as likely to be named."
+
+BELOW = "Below {people} people false hot spots are to be expected."
+
+PLANNED_FIELDS = ("epsilon", "neighbours", "contribution", "unit")
+"""Fields of a request that a plan of a selection accepts."""
+
+
+@select.command(cls=GridCommand, no_args_is_help=True)
+@with_options(GIVEN_DOMAIN, REQUEST.of(*PLANNED_FIELDS), SELECTION, JSON)
+def plan(**options: Any) -> None:
+    """Show which counts a selection tells apart, before any data are read.
+
+    \b
+    geodp select plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --k 10 --epsilon 1
+        --contribution 1
+    """
+    from geodp.kinds.selection.plan import plan as make_plan
+
+    names = ("k", "level", "mechanism", *PLANNED_FIELDS)
+    one = make_plan(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
+    if options["as_json"]:
+        click.echo(json.dumps(asdict(one), indent=1))
+        return
+    said = (
+        PLANNED.format(candidates=f"{one.candidates:,}", chosen=f"{one.chosen:,}"),
+        NEAR.format(people=f"{one.half_as_likely:,.3g}"),
+        BELOW.format(people=f"{one.false_hot_spots_below:,.0f}"),
+    )
+    click.echo("\n".join(map(translate_message, said)))
 
 
 class TopPublishing(SelectionPublishing):
@@ -72,7 +108,7 @@ class TopPublishing(SelectionPublishing):
         self.question = Top(options["k"], options["level"])
         # Before reading: a question that does not suit the grid must not wait for a large file.
         self.question.candidates(self.grid)
-        self.request = read_request(begin_check(options), self.grid)
+        self.request = self.read_request(self.grid)
 
     def prepare(self) -> Prepared[SelectionDesign, Selected]:
         """Read the inputs, and prepare the question about them."""
@@ -85,7 +121,7 @@ class TopPublishing(SelectionPublishing):
         """List the chosen places, and below which count empty ones are to be expected."""
         lines = [" ".join(map(str, candidate.values())) for candidate in release.chosen]
         if (below := self._false_below(release)) is not None:
-            lines.append(f"Below {below:,.0f} people false hot spots are to be expected.")
+            lines.append(BELOW.format(people=f"{below:,.0f}"))
         return lines
 
     def fields(self, release: Selected) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +15,7 @@ from geodp.io.read.public.background import QUARTERS, trace_coast
 from geodp.io.write.drawing.render import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, Colour
 from geodp.io.write.frame import cell_size
-from geodp.io.write.map.look import AROUND, LIGHT, UNTOLD_LAND, Language
+from geodp.io.write.map.look import AROUND, LIGHT, UNTOLD_LAND, Language, Look
 from geodp.io.write.map.page import number_colours
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS
@@ -27,8 +27,17 @@ from geodp.release.report.html.frame import (
     write_colour,
     write_release,
 )
+from geodp.release.report.html.general import find_regions, list_rows, read_page
 from geodp.release.report.html.markup import Html, Page, bind, element, join
-from geodp.release.report.html.page import name_domain, read_asset, write_document
+from geodp.release.report.html.markup import table as tabulate
+from geodp.release.report.html.page import (
+    STYLE,
+    draw_worded,
+    embed_picture,
+    name_domain,
+    read_asset,
+    write_document,
+)
 from geodp.release.report.html.places import list_places
 from geodp.release.report.html.quotes import quote_places
 from geodp.release.report.html.texts import texts_of
@@ -39,6 +48,9 @@ MAX_BYTES = 100_000
 
 BLOCKS = (512, 256, 128, 64)
 """Maximum numbers of blocks along a side; the first with which the file is small enough is used."""
+
+SIZES = (700, 500, 350, 250)
+"""Pixels of the longer side of a picture; the first with which the file is small enough is used."""
 
 STEPS = 700
 """Steps of the coastline along the longer side of the map."""
@@ -100,6 +112,61 @@ def write_embed(
             Panel.of(view, number, max_blocks=max_blocks) for number, _ in enumerate(grid.places)
         ]
         text = _write(view, panels, who, unit, sentences, language, notice)
+        if len(text.encode()) <= MAX_BYTES:
+            break
+    return text
+
+
+def write_drawn(
+    release: Any,
+    draw: Callable[[Look], bytes],
+    language: Language = "en",
+    places: Mapping[str, Any] | None = None,
+    notice: Notice | None = None,
+) -> str:
+    """Write the picture of a release of any kind, with its largest numbers, as one small HTML file.
+
+    Parameters
+    ----------
+    release : release of tables
+        A written one.
+    draw : callable
+        Draws its map as PNG.
+    language, places, notice
+        See :func:`write_embed`.
+
+    Returns
+    -------
+    str
+        A document of at most 100,000 bytes: the picture is made smaller until it fits.
+
+    Raises
+    ------
+    UsageError
+        The language is not available, or the release has no map.
+    """
+    page, index = read_page(language), release.card()
+    card = next(iter(release.tables.values())).card()
+    # The picture has a title of its own.
+    stated = None if card.metadata is None else card.metadata.title
+    title = page["heading_maps"] if stated is None else stated
+    regions = find_regions(release, places, page, {**texts_of(language).script, **page})
+    head, rows = list_rows({"": release}, regions, page)
+    listed = [tabulate(page["heading_figures"], head, rows[:MAX_NAMED])] if rows else []
+    flag = [] if index.private else [element("p", page["not_private"], class_="alarm")]
+    text = ""
+    for size in SIZES:
+        picture = draw_worded(draw, Look(language=language, size=size))
+        body = element(
+            "main",
+            *([] if stated is None else [element("h1", stated)]),
+            *flag,
+            embed_picture(picture, title),
+            *listed,
+            element("p", write_release(card, page), class_="small"),
+        )
+        style = read_asset("embed.css") + STYLE
+        text = write_document(title, card, style, [body], language, notice=notice)
         if len(text.encode()) <= MAX_BYTES:
             break
     return text

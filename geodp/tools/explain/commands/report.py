@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from geodp.cli.options import is_stated
 from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.running import report_progress
 from geodp.cli.using import UsingCommand, read_kind_options
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.folder.stopping import complete_with_commit
 from geodp.options.option import Option, joined
 from geodp.options.shared import JSON, LANGUAGE, MEMORY, PART, PLACES
@@ -86,7 +87,8 @@ def report(release: Path, **options: Any) -> None:
     is_page = output is not None and output.suffix.lower() in (".html", ".htm")
     _require_fitting(options, is_page)
     require_unsealed(output)
-    folder = find_part(release, time=options["time"], table=options["table"]).folder
+    named = {"time": options["time"], "table": options["table"]}
+    folder = find_part(release, **named, last=options["embed"]).folder
     card: Any = read_card(folder)
     notice = find_notice(folder)
     kind = None if isinstance(card, Card) else kind_of(card)
@@ -108,6 +110,11 @@ def report(release: Path, **options: Any) -> None:
     complete_with_commit()
     write_file(output, text.encode(), True, True)
     click.echo(str(output))
+
+
+NO_MAP = Rule(
+    "embed-needs-map", "--embed draws a map, but the cells of this release are not on a map."
+)
 
 
 def _require_fitting(options: dict[str, Any], is_page: bool) -> None:
@@ -133,9 +140,9 @@ def _make_record(card: Any, kind: Kind | None, options: dict[str, Any]) -> Any:
     from geodp.release.report.registry import ReleaseMetadata, registry_record
 
     about: Path | None = options["about"]
-    if kind is not None and (about is not None or options["embed"]):
+    if kind is not None and about is not None:
         raise UsageError(
-            f"--about and --embed are for one table, and this is {kind.title}; {kind.instead}.",
+            f"--about is for one table, and this is {kind.title}; {kind.instead}.",
             code="report-of-one-table",
         )
     return about and registry_record(card, read_office_file(about, ReleaseMetadata.of))
@@ -156,8 +163,9 @@ def _write_page(
 ) -> str:
     """Write the page of a release: that of its kind, or the general one."""
     from geodp.io.read.public.polygons import read_places
+    from geodp.release.folder_map import draw_folder
     from geodp.release.opening import open_written
-    from geodp.release.report.html.embedded import write_embed
+    from geodp.release.report.html.embedded import write_drawn, write_embed
     from geodp.release.report.html.general import write_general
     from geodp.release.report.html.page import write_page
     from geodp.release.report.html.periods import write_periods
@@ -170,7 +178,11 @@ def _write_page(
     if places is not None:
         places = read_places(places, opened.ground, name=options["place_name"])
     if options["embed"]:
-        return write_embed(opened.view(), unit, language, places, notice)
+        if kind is None and not opened.card().domain.has_units:
+            return write_embed(opened.view(), unit, language, places, notice)
+        if not hasattr(opened, "tables"):
+            raise UsageError(NO_MAP)
+        return write_drawn(opened, partial(draw_folder, folder), language, places, notice)
     if kind is None:
         people = explain_people(card, language)
         return write_page(opened.view(), people, unit, language, record, places, notice)

@@ -12,11 +12,13 @@ from geodp.cli.figures import DASH, align
 from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.running import report_progress
+from geodp.cli.using import list_periods, open_used
 from geodp.errors import UsageError
 from geodp.options.option import Option, joined
 from geodp.options.shared import JSON, PART
 
 if TYPE_CHECKING:
+    from geodp.release.release import Release
     from geodp.tools.statistics.api import Statistic
 
 
@@ -49,20 +51,43 @@ def statistics(**options: Any) -> None:
     clusters. Biases are estimated from the release alone, in two ways; if these disagree, a bias
     is not estimable. Of cells with few people, which noise hides, a release has no statistics.
     """
-    from geodp.release.opening import find_part, open_release
     from geodp.tools.statistics.api import estimate_statistics
 
-    classes = _classes(options["classes"])
-    part = find_part(options["release"], time=options["time"], table=options["table"])
-    release = open_release(part.folder)
+    names, classes = options["names"] or None, _classes(options["classes"])
+    tables = _find_tables(options["release"], options["time"], options["table"])
     with report_progress():
-        results = estimate_statistics(release, options["names"] or None, classes=classes)
-    limit = release.card().display_below
+        found = [
+            (labels, estimate_statistics(one, names, classes=classes), one.card().display_below)
+            for labels, one in tables
+        ]
     if options["as_json"]:
-        rows = {"statistics": [_row(one, limit) for one in results]}
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        rows = [labels | _row(one, limit) for labels, each, limit in found for one in each]
+        click.echo(json.dumps({"statistics": rows}, ensure_ascii=False, indent=1))
         return
-    click.echo(_table(results, limit))
+    for labels, each, limit in found:
+        if labels:
+            click.echo(f"{' '.join(labels.values())}:")
+        click.echo(_table(each, limit))
+
+
+def _find_tables(
+    path: Path, time: str | None, table: str | None
+) -> list[tuple[dict[str, str], Release]]:
+    """Find the tables of a release, or those asked for, with the time and the name of each.
+
+    Of a release of several tables those with labels are left out, unless asked for by name.
+    """
+    from geodp.release.opening import find_part
+
+    folder = find_part(path, time=time, table=table).folder
+    found: list[tuple[dict[str, str], Release]] = []
+    for period, part in list_periods(open_used(folder, "statistics", "tables"), ()).items():
+        several = len(part.tables) > 1
+        for name, one in part.tables.items():
+            if not (several and one.grid.attributes):
+                told = {"time": period} if period is not None else {}
+                found.append(({**told, **({"table": name} if several else {})}, one))
+    return found
 
 
 def _classes(text: str) -> tuple[int, ...]:

@@ -243,7 +243,6 @@ def test_a_bad_row_is_refused_by_its_number(column, values, code):
         ({"end": "t"}, "flows-columns-same"),
         ({"crs": "EPSG:4326"}, "flows-crs-unused"),
         ({"gap": "soon"}, "flows-duration-form"),
-        ({"place": "x"}, "codes-need-system"),
         ({"time_zone": "Asia/Tokyo"}, "flows-time-zone-unused"),
         ({"grid": GRID.with_attribute("sex", ["f", "m"])}, "flows-need-map"),
     ],

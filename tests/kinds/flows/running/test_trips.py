@@ -51,7 +51,7 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     assert geodp("verify", folder / "out").returncode == 0
     assert geodp("explain", folder / "out").returncode == 0
     run = json.loads((folder / "out" / "restricted" / "run.json").read_text())
-    assert run["units"] == 400
+    assert run["counted_units"] == 400
     words = use.removeprefix("Use ").removesuffix(" with geodp flows publish.").split()
     call = ("trips.csv", *READ, *words, "--epsilon", "1", *into, "--output", "flows")
     assert geodp("flows", "publish", *call, cwd=folder).returncode == 0
@@ -80,7 +80,7 @@ def test_it_is_the_choice_of_the_library(office):
         del document["budget"], document["release_id"]
     assert card == expected
     run = json.loads((folder / "out" / "restricted" / "run.json").read_text())
-    assert (run["units"], card["guarantee"]["unit"]) == (400, "person-day")
+    assert (run["counted_units"], card["guarantee"]["unit"]) == (400, "person-day")
 
 
 def test_an_interrupted_choice_is_completed_without_another_charge(office, monkeypatch):

@@ -56,7 +56,7 @@ def test_which_noise_is_less_is_told(call, tmp_path):
     assert "measured 3 x 2 = 6 times: Laplace noise, as its errors at blocks of" in done.stderr
     assert "Gaussian noise: standard errors" in done.stderr
     run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
-    assert run["people"] == [64 * 23 + 32, 64 * 24 + 32, 64 * 25 + 32]
+    assert [*run["counted_people"].values()] == [64 * n + 32 for n in (23, 24, 25)]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_column_of_periods_makes_the_series_of_separate_files(
     for words in ([tmp_path / "year.csv", *asked], named):
         assert RUNNER.run(*words, *call[3:], "--overwrite").exit_code == 0
         run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
-        counted.append(run["people"])
+        counted.append([*run["counted_people"].values()])
     assert counted == [[64 * n + 32 for n in (23, 24, 25)]] * 2
 
 
@@ -100,7 +100,7 @@ def test_files_of_one_time_are_a_folder_or_a_pattern(given, call, inputs, tmp_pa
     done = geodp("publish-series", *rest, f"2024-01={tmp_path / given}")
     assert done.returncode == 0, done.stderr
     run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
-    assert run["people"][0] == 64 * 23 + 32
+    assert run["counted_people"]["2024-01"] == 64 * 23 + 32
     assert len(run["inputs"]) == 4
 
 

@@ -71,7 +71,7 @@ def test_answers_by_options_give_a_recipe_and_commands_that_work(table, tmp_path
     for words in (publish, verify):
         assert geodp(*words, cwd=tmp_path).returncode == 0
     run = json.loads((tmp_path / "people-release" / "restricted" / "run.json").read_text())
-    assert run["people"] == sum(n for _, n in ROWS)
+    assert run["counted_people"] == sum(n for _, n in ROWS)
 
 
 def test_somebody_answers_and_is_told_what_is_wrong(table, tmp_path, monkeypatch):
@@ -191,7 +191,7 @@ def test_a_column_of_persons_answers_how_often(tmp_path, monkeypatch):
     assert "--contribution" not in publish
     assert geodp(*publish, cwd=tmp_path).returncode == 0
     run = json.loads((tmp_path / "p-release" / "restricted" / "run.json").read_text())
-    assert run["people"] == 1
+    assert run["counted_people"] == 1
 
 
 def test_what_the_rehearsal_refuses_is_mended_by_options(tmp_path, monkeypatch):
