@@ -26,6 +26,10 @@ Tops = tuple[int, NDArray[np.uint64], IntArray]
 """Number of keys of a node of some level, all non-empty nodes of this level, and their counts."""
 
 
+USUAL, WORST_CASE = "usual", "worst-case"
+"""Intervals of regions: of :mod:`geodp.accuracy.region_interval`, and bounds that assume nothing of
+the map, which are those of this module."""
+
 Z = 1.96
 """Half of a 95 % interval, in standard errors."""
 

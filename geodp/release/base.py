@@ -35,7 +35,7 @@ from geodp.table.stated.release import StatedCharge, StatedPrior
 class PartsOfMap(Protocol):
     """Errors of parts of a map; see :class:`geodp.release.estimates.PartErrors`."""
 
-    def estimate_all(self, regions: Sequence[Region], method: str) -> list[Estimate]:
+    def estimate_all(self, regions: Sequence[Region], interval: str) -> list[Estimate]:
         """Estimate sums over regions, with their standard errors and intervals."""
 
 
@@ -116,5 +116,5 @@ class BaseRelease(ABC):
         """Compute 95 % intervals of single cells."""
 
     @abstractmethod
-    def estimate_all(self, regions: Iterable[Any], *, method: str = ...) -> list[Estimate]:
+    def estimate_all(self, regions: Iterable[Any], *, interval: str = ...) -> list[Estimate]:
         """Estimate many regions, in their order."""
