@@ -14,12 +14,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import NodeSums, Reach
+from geodp.accuracy.interval import INNER, OUTER, NodeSums, Reach
 from geodp.accuracy.isolation_depth import FEW
 from geodp.accuracy.variance import INSIDE, MAX_CHILDREN, TreeVariance, find_moved
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
-from geodp.kernels.cell_paths import INNER, OUTER
 from geodp.typing import FloatArray, IntArray
 
 RISK = 0.1

@@ -10,6 +10,8 @@ a region is that of a tree without the nodes that were released as 0, and of thr
   other;
 * few draws of Laplace noise have longer tails than a normal distribution.
 
+A method with a threshold drops children with fewer people, who are then missing as well.
+
 :mod:`geodp.accuracy.interval` has the bounds of the worst case, which assume nothing of the map.
 How often these intervals hold, and how wide they are, is in docs/measured/uncertainty.md.
 """
@@ -19,26 +21,78 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod, sqrt
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import NodeSums, half_interval, round_out
 from geodp.accuracy.reach import RegionKeys
-from geodp.accuracy.variance import MAX_CHILDREN, TreeVariance
+from geodp.accuracy.variance import MAX_CHILDREN, Drop, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.typing import FloatArray
 
-HIDDEN = 0.1
-"""Part of the variance of their noise that is added for nodes that were released as 0."""
+HIDDEN = 0.35
+"""Part of the variance of a child's noise that is added for one that was released as 0, if all of
+its siblings were not; otherwise as many of these."""
 
 WEAK = 1.5
-"""Standard errors of noise below which the count of a child may be noise alone."""
+"""Standard errors of noise, above a threshold, below which a child's count may be noise alone."""
 
 MOVED = 1.8
 """People whom empty children received for one in those below ``WEAK``: some received more."""
+
+DROPPED, DROPPED_SQUARE = 0.3, 0.25
+"""Mean and mean square of the people in a dropped child, for one that it can hold at most."""
+
+
+class Level(NamedTuple):
+    """The children of the nodes of a level.
+
+    Attributes
+    ----------
+    variance, fourth : float
+        Of a child's estimate.
+    weak : float
+        People below whom a child may be empty.
+    drop : Drop or None
+        The rule by which children are dropped.
+    """
+
+    variance: float
+    fourth: float
+    weak: float
+    drop: Drop | None
+
+    def dropped(self, listed: Any, possible: Any) -> Any:
+        """Return the most people that a dropped child holds, by how many of its node were kept."""
+        if self.drop is None:
+            return 0.0
+        # Noise lifts a child above the threshold the more often, the more people it has.
+        kept = np.minimum((listed + 1) / (possible + 2), 0.5)
+        lifted = self.drop.scale * np.log(0.5 / kept)
+        return np.maximum(self.drop.threshold - lifted, 0.0)
+
+    def unseen(self, listed: Any, possible: Any) -> Any:
+        """Return the variance of the people in a child released as 0, by how many were not."""
+        people = self.dropped(listed, possible)
+        return HIDDEN * self.variance * listed / possible + DROPPED_SQUARE * people**2
+
+
+def list_levels(tree: TreeVariance) -> list[Level]:
+    """List the levels of a tree, from the cells up to the children of the root."""
+    n = len(tree.fanouts)
+    fourths, drops = tree.fourths[1:] or (0.0,) * n, tree.drops or (None,) * n
+    return [
+        Level(
+            variance,
+            fourth,
+            WEAK * sqrt(variance) + (0.0 if drop is None else drop.threshold),
+            drop,
+        )
+        for variance, fourth, drop in zip(tree.variances[1:], fourths, drops, strict=True)
+    ][::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,30 +101,23 @@ class RegionErrors:
 
     Attributes
     ----------
-    variance : float64[n]
-        Closed form, as if nothing had been released as 0.
-    kept, fourth : float64[n]
-        Variance and fourth cumulant given the nodes that were released as 0.
-    hidden : float64[n]
-        Variance that the noise of these nodes would add.
-    moved : float64[n]
-        People inside the region in children that may be noise alone, less those outside.
+    moments : float64[5, n]
+        The variance as if nothing had been released as 0, which is the closed form; variance and
+        fourth cumulant given the nodes that were released as 0; the variance of the people in
+        these nodes; and people whom the region received from elsewhere (negative: lost).
     clamped : bool[n]
         Whether the region cuts a node with people that has a child released as 0.
     """
 
-    variance: FloatArray
-    kept: FloatArray
-    fourth: FloatArray
-    hidden: FloatArray
-    moved: FloatArray
+    moments: FloatArray
     clamped: NDArray[np.bool_]
 
     def interval(self, count: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return low and high ends of 95 % intervals around released sums: float64[n] each."""
-        margin = half_interval(self.kept + HIDDEN * self.hidden, self.fourth)
+        _, kept, fourth, hidden, moved = self.moments
+        margin = half_interval(kept + hidden, fourth)
         # Where nothing was released as 0, few people are no sign of empty children.
-        moved = np.where(self.clamped, MOVED * self.moved, 0.0)
+        moved = np.where(self.clamped, moved, 0.0)
         below = round_out(margin + np.maximum(moved, 0.0), count)
         above = round_out(margin + np.maximum(-moved, 0.0), count)
         return np.maximum(count - below, 0.0), count + above
@@ -92,12 +139,10 @@ def find_errors(
         See :meth:`geodp.accuracy.variance.TreeVariance.region`.
     """
     full = grid is None or grid.size == prod(tree.fanouts)
-    total = np.zeros((len(_Families.SUMS), regions.first.size))
+    total = np.zeros((6, regions.first.size))
     # The part of each node that is in the region, of all children and of those with people.
     node, part, stride = regions, np.ones((2, regions.key.size)), 1
-    fourths = tree.fourths or (0.0,) * len(tree.variances)
-    steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], strict=True)
-    for fanout, level, tails in steps:
+    for fanout, level in zip(tree.fanouts[::-1], list_levels(tree), strict=True):
         above, _, parent = node.above(fanout)
         parts = np.ones((2, above.key.size))
         # Nothing is apportioned between a node's children if all of them are in the region.
@@ -113,16 +158,14 @@ def find_errors(
                 possible = overlaps(grid, child.reshape(-1), stride).reshape(child.shape)
             count = sums.of(child.reshape(-1), stride).reshape(child.shape)
             shares = _spread(nodes, parent, node.key % np.uint64(fanout), part, child.shape)
-            families = _Families(possible, count, shares, sqrt(level))
+            families = _Families(possible, count, shares)
             parts[:, nodes] = families.means
-            for row, each in enumerate(families.add_up(level, tails)):
+            for row, each in enumerate(families.add_up(level)):
                 total[row] += np.bincount(above.region[nodes], each, total.shape[1])
         node, part, stride = above, parts, stride * fanout
     total[:2] += tree.variances[0] * part**2
-    total[2] += fourths[0] * part[1] ** 4
-    variance, kept, fourth, hidden, moved, zeros = total
-    clamped = (zeros > 0) | sums.is_empty
-    return RegionErrors(variance, kept, fourth, hidden, moved, clamped)
+    total[2] += (tree.fourths[0] if tree.fourths else 0.0) * part[1] ** 4
+    return RegionErrors(total[:-1], (total[-1] > 0) | sums.is_empty)
 
 
 def _spread(
@@ -163,16 +206,11 @@ class _Families:
         Released counts.
     shares : float64[2, n, children]
         The part of each child that is in the region, of all and of those with people.
-    noise : float
-        Standard error of a child's measurement.
     """
 
     possible: NDArray[np.bool_]
     count: FloatArray
     shares: FloatArray
-    noise: float
-
-    SUMS: ClassVar = ("variance", "kept", "fourth", "hidden", "moved", "clamped")
 
     @property
     def means(self) -> FloatArray:
@@ -180,21 +218,26 @@ class _Families:
         every = _mean(self.shares[0], self.possible, 0.0)
         return np.stack([every, _mean(self.shares[1], self.count > 0, every)])
 
-    def add_up(self, variance: float, fourth: float) -> Iterator[FloatArray]:
-        """Yield what the nodes add to each of ``SUMS``: float64[n]; arguments: of a child."""
+    def add_up(self, level: Level) -> Iterator[FloatArray]:
+        """Yield what the nodes add to each moment, and their children of 0: float64[n]."""
         every, some = self.means[0][:, None], self.means[1][:, None]
         listed = self.count > 0
-        zero = self.possible & ~listed & np.any(listed, axis=1, keepdims=True)
-        apart = np.square(self.shares[1] - some)
-        weak = listed & (self.count < WEAK * self.noise)
+        number = listed.sum(axis=1, keepdims=True)
+        zero = self.possible & ~listed & (number > 0)
+        possible = self.possible.sum(axis=1, keepdims=True)
+        apart = self.shares[1] - some
+        squares = np.square(apart)
+        weak = listed & (self.count < level.weak)
         # What empty children received is missing where there are people beyond doubt.
         firm = _mean(self.shares[1], listed & ~weak, self.means[1])[:, None]
+        lost = DROPPED * level.dropped(number, possible)
+        received = MOVED * (self.shares[1] - firm) * self.count * weak
         for each in (
-            variance * np.square(self.shares[0] - every) * self.possible,
-            variance * apart * listed,
-            fourth * apart**2 * listed,
-            variance * apart * zero,
-            (self.shares[1] - firm) * self.count * weak,
+            level.variance * np.square(self.shares[0] - every) * self.possible,
+            level.variance * squares * listed,
+            level.fourth * squares**2 * listed,
+            level.unseen(number, possible) * squares * zero,
+            received - lost * apart * zero,
             zero,
         ):
             yield each.sum(axis=1)

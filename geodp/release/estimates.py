@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.cell_interval import count_unseen
-from geodp.accuracy.interval import LAPLACE_Z, USUAL, WORST_CASE, Estimate, Z, round_out
+from geodp.accuracy.interval import LAPLACE_Z, PLAIN, USUAL, WORST_CASE, Estimate, Z, round_out
 from geodp.accuracy.isolation_depth import node_margins
 from geodp.accuracy.part_errors import PartEstimates, Split, Sum, intervals_around
 from geodp.accuracy.reach import RegionKeys, reach, strength
@@ -24,7 +24,6 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
-from geodp.kernels.cell_paths import PLAIN
 from geodp.release.base import BaseRelease
 from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
@@ -303,13 +302,7 @@ def _estimate(
         return _bound(release, tree, cells, count)
     errors = find_errors(tree, release.node_sums, cells, domain)
     low, high = errors.interval(count.astype(np.float64))
-    single = np.flatnonzero(np.diff(np.append(first, cells.key.size)) == 1)
-    # A cell has the interval of its class, as in the files, which an estimate must not contradict.
-    if single.size:
-        intervals = release.intervals()
-        assert intervals is not None  # a closed form of regions implies one of cells
-        low[single], high[single] = intervals.of(cells.key[first[single]])
-    error = np.sqrt(np.maximum(errors.variance, 0))
+    error = np.sqrt(np.maximum(errors.moments[0], 0))
     return Estimates(count, error, low, high, errors.clamped)
 
 
