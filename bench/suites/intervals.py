@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from geodp.release.simulation import SIMULATION, KeyRuns
 from numpy.typing import NDArray
 
 import geodp
@@ -17,7 +18,6 @@ from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table
 from geodp.accuracy.interval import Estimate
 from geodp.privacy.loss import rational
-from geodp.release.simulation import SIMULATION, KeyRuns
 
 TITLE = """\
 Per cent of intervals that hold the true sum, by closed form and by simulation, and their mean width

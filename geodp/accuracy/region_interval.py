@@ -46,7 +46,7 @@ WEAK = 1.5
 MOVED = 1.8
 """People whom empty children received for one in those below ``WEAK``: some received more."""
 
-DROPPED, DROPPED_SQUARE = 0.3, 0.25
+DROPPED, DROPPED_SQUARE = 0.4, 0.5
 """Mean and mean square of the people in a dropped child, for one that it can hold at most."""
 
 

@@ -9,9 +9,10 @@ import pytest
 import geodp
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
+from geodp.accuracy.margins import DROPPED, MARGINS, read_margins
+
 from bench.inputs import regions
 from bench.suites import coverage, intervals, margins
-from geodp.accuracy.margins import DROPPED, MARGINS, read_margins
 from geodp.release import simulation
 from geodp.release.settlements import KINDS
 
