@@ -98,7 +98,9 @@ def cover(
         row = np.array([truth, count, *usual, *bound])
         for name in kinds:
             found.setdefault(name, []).append(row[:, kind == name])
-        if "islands" not in kinds:
+        if "islands" in kinds:
+            found.setdefault("islands released as more than 0", []).append(row[:, count > 0])
+        else:
             for name, cells in cells_by_count(release, random).items():
                 low, high = release.intervals().of(cells)
                 counts = [
