@@ -439,13 +439,6 @@ AGAINST = Option(
     group="Domain",
 )
 
-PRIOR_AGAIN = Option(
-    "--prior",
-    "The prior of the release, given again where it is not among its files: the folder of an "
-    "earlier release, or for amounts a file, too, which is read with the options of --help-all.",
-    type=Path,
-)
-
 RUN = joined(
     PAD_TIME,
     OUTPUT,

@@ -78,8 +78,6 @@ def test_frames_that_cannot_be_estimated():
         made.estimate(frame.assign(cells=1))
     with refuses(UsageError, "frame-not-polygons"):
         made.estimate(frame.set_geometry(frame.boundary))
-    with refuses(UsageError, "frame-has-closed-forms"):
-        made.estimate(frame, method="simulation")
     with refuses(UsageError, "region-error-unknown"):
         release(MESH, "ugrid").estimate(frame)
 

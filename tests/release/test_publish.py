@@ -7,7 +7,6 @@ import pandas
 import polars
 import pyarrow as pa
 import pytest
-from geodp.accuracy.margins import UNKNOWN
 
 import geodp
 from geodp.errors import UsageError
@@ -329,7 +328,6 @@ def test_the_card_of_a_release_is_worked_out_before_the_draw_alone(monkeypatch):
         {"people": 9.0},
         {"public_facts": ("a fact",)},
         {"postprocessing": ("smoothed",)},
-        {"margins": UNKNOWN},
         {"metadata": StatedMetadata(title="other")},
         {"custom_method": Pyramid(passes=1)},
         {"table": geodp.publish(TABLE, epsilon=2, contribution=1).table},
