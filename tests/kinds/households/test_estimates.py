@@ -169,7 +169,7 @@ def test_a_cell_that_is_not_listed_has_as_many_persons_as_its_households_may_hav
     held = []
     for trial in range(3):
         release, homes, persons = publish_world(lone, size, trial)
-        high = release.households.card().expected_error.cells.isolated
+        high = release.households.card().expected_error.cells.high
         cells = np.argwhere(homes > 0)
         gone = ~np.isin(release.persons.grid.encode(cells.T), release.persons.table.key)
         held += (persons[tuple(cells.T)][gone] <= size * high).tolist()
