@@ -68,8 +68,7 @@ class ClosedForm {
         const all = every.subarray(first, end);
         const few = some.subarray(first, end);
         // Nothing is apportioned between a node's children if all of them are in the region.
-        const isWhole = all.every((part, i) => part === 1 && few[i] === 1);
-        if (isWhole && end - first === fanout) return [1, 1];
+        if (all.length === fanout && all.every((part) => part === 1)) return [1, 1];
         const children =
           this.nonnegative || this.skips
             ? this.list(parent * fanout, fanout, stride, node.subarray(first, end), few)
