@@ -276,8 +276,7 @@ REQUEST = joined(
         "Output",
         Option(
             "--simulate",
-            "Number of releases to simulate for the intervals of cells and for the card's "
-            "figures on settlements; 0: use margins measured on public maps.",
+            "Number of releases to simulate for the card's figures on settlements; 0: none.",
             type=int,
             default=0,
         ),

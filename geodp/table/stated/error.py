@@ -139,8 +139,8 @@ class StatedTree:
     fanouts: tuple[Size, ...]
     variances: tuple[Amount, ...]
     fourth_cumulants: tuple[Amount, ...]
-    dropped: tuple[tuple[Amount, Amount], ...]
     losses: tuple[tuple[float, Amount], ...] | None = None
+    dropped: tuple[tuple[Amount, Amount], ...] = ()
     children: tuple[Size, ...] | None = None
     shares: tuple[Amount, ...] | None = None
     below: Factors | None = None
@@ -174,13 +174,13 @@ class StatedCells:
     meaning: str
     version: Size
     low: float
+    beside: Amount | None = None
+    isolated: Amount | None = field(default=None, metadata={"key": "alone"})
+    closed_form: bool | None = None
     high: Amount | None = None
     simulated: Size | None = None
     parts: Size | None = None
     tree: StatedTree | None = None
-    beside: Amount | None = None
-    isolated: Amount | None = field(default=None, metadata={"key": "alone"})
-    closed_form: bool | None = None
 
     @property
     def ends(self) -> tuple[float, float]:
