@@ -109,8 +109,9 @@ PAGE: Mapping[str, str] = {
     "areas_help": "Draw an area on the map, type its corners, or load a GeoJSON file. The page "
     "adds up the released numbers of all squares whose centre lies inside, and says how far the "
     "sum may be off. Nothing leaves your browser.",
-    "areas_ends": "Numbers released as 0 neither gain nor lose people, so an interval can be narrower "
-    "than the typical error suggests; next to empty land, one of its ends can lie further away.",
+    "areas_ends": "Numbers released as 0 neither gain nor lose people, so an interval can be "
+    "narrower than the typical error suggests; next to empty land, one of its ends can lie further "
+    "away.",
     "draw": "Draw an area",
     "draw_finish": "Finish the area",
     "draw_cancel": "Cancel",

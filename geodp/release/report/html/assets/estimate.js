@@ -4,10 +4,11 @@
 const Z = 1.96;
 const LAPLACE_Z = 2.118;
 const HIDDEN = 0.35;
+const FEW = 0.25;
 const WEAK = 1.5;
-const MOVED = 1.8;
-const DROPPED = 0.3;
-const DROPPED_SQUARE = 0.25;
+const MOVED = 2.1;
+const DROPPED = 0.4;
+const DROPPED_SQUARE = 0.5;
 
 /** The distance from a number to the next one. */
 function spacing(value) {
@@ -66,12 +67,12 @@ class ClosedForm {
       const groups = groupByParent(node, fanout);
       const parts = groups.map(([parent, first, end]) => {
         const all = every.subarray(first, end);
-        const few = some.subarray(first, end);
+        const held = some.subarray(first, end);
         // Nothing is apportioned between a node's children if all of them are in the region.
         if (all.length === fanout && all.every((part) => part === 1)) return [1, 1];
         const children =
           this.nonnegative || this.skips
-            ? this.list(parent * fanout, fanout, stride, node.subarray(first, end), few)
+            ? this.list(parent * fanout, fanout, stride, node.subarray(first, end), held)
             : null;
         const possible = children ? children.length : fanout;
         const mean = addUp(all, (part) => part) / possible;
@@ -124,7 +125,9 @@ class ClosedForm {
     // more it has.
     const chance = Math.min((listed.length + 1) / (children.length + 2), 0.5);
     const dropped = Math.max(threshold - scale * Math.log(0.5 / chance), 0);
-    const unseen = (HIDDEN * own * listed.length) / children.length + DROPPED_SQUARE * dropped ** 2;
+    const share = listed.length / children.length;
+    const hidden = HIDDEN * share * Math.min(share / FEW, 1) * own;
+    const unseen = hidden + DROPPED_SQUARE * dropped ** 2;
     found.hidden += unseen * addUp(zero, ({ part }) => (part - mean) ** 2);
     found.moved -= DROPPED * dropped * addUp(zero, ({ part }) => part - mean);
     found.clamped ||= zero.length > 0;
