@@ -15,7 +15,7 @@ from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, read_margins
-from geodp.release.simulated_cells import KINDS, ErrorTally, largest
+from geodp.release.settlements import KINDS, ErrorTally, largest
 
 TITLE = """\
 Margins of cells in standard errors, below and above the count, that hold 97.5 % of what is below

@@ -19,7 +19,7 @@ from bench.suites.informed import PAIRS
 from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table
 from geodp.grid.region import Region
-from geodp.release.simulated_cells import SETTLEMENT_KINDS, SIZES
+from geodp.release.settlements import SETTLEMENT_KINDS, SIZES
 from geodp.release.simulation import CLOSED_FORM, SIMULATION, KeyRuns
 from geodp.table.public_totals import PublicTotals
 

@@ -160,9 +160,9 @@ class Reach:
             ``bias`` and ``rmse`` of an isolated cell: no single cell or node loses more.
         losses : list of (mean, standard deviation), optional
             Loss to the clamp in one node of each level, the root's first, for each node that shows
-            one; see :func:`~geodp.accuracy.cell_interval.count_unseen`.
+            one; see :func:`~geodp.accuracy.reach.count_unseen`.
         of_nodes : float64[levels], optional
-            Half the intervals of nodes, see :func:`~geodp.accuracy.isolation_depth.node_margins`.
+            Half the intervals of nodes, see :func:`~geodp.accuracy.reach.node_margins`.
         """
         margin = self._margins()
         (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
@@ -270,7 +270,8 @@ class NodeSums:
         """List the nodes of ``stride`` keys with people: uint64[n], strictly increasing."""
         key, _, covered = self._at(stride)
         node = key // np.uint64(covered)
-        return node[np.append(True, node[1:] != node[:-1])[: node.size]]
+        listed: KeyArray = node[np.append(True, node[1:] != node[:-1])[: node.size]]
+        return listed
 
     @property
     def is_empty(self) -> bool:

@@ -33,6 +33,9 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.typing import FloatArray
 
+VERSION = 6
+"""Version of the intervals, in cards: increases with every change of intervals in files."""
+
 HIDDEN = 0.35
 """Part of the variance of a child's noise that is added for one that was released as 0, if all of
 its siblings were not; otherwise as many of these."""

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.closed_form import BlockError
 from geodp.accuracy.interval import Estimate, NodeSums
-from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.tables import Intervals
-from geodp.mechanisms import Mechanism, find_method
+from geodp.mechanisms import find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import TableEvent
 from geodp.privacy.ledger import Charge
@@ -52,7 +51,7 @@ class BaseRelease(ABC):
     totals: PublicTotals | None = None
     prior: StatedPrior | None = None
     postprocessing: tuple[str, ...] = ()
-    margins: Margins | None = None
+    simulated: int | None = None
     settlements: StatedSettlements | None = None
     metadata: StatedMetadata | None = None
     reading: StatedReading | None = None
@@ -81,12 +80,6 @@ class BaseRelease(ABC):
     def node_sums(self) -> NodeSums:
         """Sums of the table's nodes, which all regions share."""
         return NodeSums(self.table)
-
-    @property
-    def has_public_margins(self) -> bool:
-        """Whether the margins of cells were measured on public maps."""
-        clamps = isinstance(self.method, Mechanism) and self.method.nonnegative
-        return clamps and self.margins is None
 
     @property
     @abstractmethod

@@ -14,11 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.interval import LAPLACE_Z, PLAIN, USUAL, WORST_CASE, Estimate, Z, round_out
-from geodp.accuracy.isolation_depth import node_margins
 from geodp.accuracy.part_errors import PartEstimates, Split, Sum, intervals_around
-from geodp.accuracy.reach import RegionKeys, reach, strength
+from geodp.accuracy.reach import RegionKeys, count_unseen, node_margins, reach, strength
 from geodp.accuracy.region_interval import find_errors
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
@@ -162,7 +160,7 @@ class PartErrors:
         count = self.table.counts_at(key).astype(np.float64)
         return intervals_around(count, estimates, people, (low, high))
 
-    def unlisted(self, error: float) -> tuple[float, float, float]:
+    def unlisted(self, error: float) -> tuple[float, float]:
         """Return the interval of the map's cells that are not listed, which bounds their parts."""
         intervals = self.map.intervals()
         assert intervals is not None  # as the method of the map has a closed form

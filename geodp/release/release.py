@@ -20,7 +20,6 @@ from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.closed_form import BlockError, cell_errors
 from geodp.accuracy.interval import USUAL, Estimate, Tops
 from geodp.accuracy.interval_arithmetic import Figures
-from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import write_publication
@@ -61,8 +60,8 @@ class Release(InMemory, Regional):
         The prior that the table was made with.
     postprocessing : tuple of str
         Post-processing in addition to that of the method, a sentence each.
-    margins : Margins, optional
-        Margins of single cells; default: those of public maps, for central methods that clamp.
+    simulated : int, optional
+        Number of simulated releases behind ``settlements``.
     settlements : StatedSettlements, optional
         Simulated biases of settlements, for the card.
     metadata : StatedMetadata, optional
@@ -309,13 +308,8 @@ class Release(InMemory, Regional):
     def _table_intervals(self) -> Intervals:
         return self._intervals(self._alike)
 
-    @property
-    def cell_margins(self) -> Margins:
-        """Margins of cells for intervals in closed form."""
-        return MARGINS if self.has_public_margins else self.margins or UNKNOWN
-
     def _intervals(self, error: float | None, tops: Tops | None = None) -> Intervals:
-        return cell_intervals(self.method, self.table, error, tops, self.cell_margins)
+        return cell_intervals(self.method, self.table, error, tops)
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)

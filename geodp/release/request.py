@@ -53,7 +53,7 @@ class Request:
         ``"basic"`` in the order of official areas, ``"cell"``, or a number of cells of a block.
     simulate : int
         Number of releases to simulate for the intervals of cells and the biases of settlements, 20
-        to 10,000 (:mod:`geodp.release.simulated_cells`); each costs the time of several releases.
+        to 10,000 (:mod:`geodp.release.settlements`); each costs the time of several releases.
         Default: 0, margins of public maps.
     metadata : mapping, optional
         Metadata by the publishing office, such as ``title``, ``contact`` and ``reference_date``;

@@ -14,7 +14,7 @@ from geodp.accuracy.variance import Drop, find_moved
 from geodp.grid.region import Region
 from geodp.io.verify.verify import verify
 from geodp.release.card import state_cells
-from geodp.release.simulated_cells import errors_of
+from geodp.release.remaking import errors_of
 from tests.grids import half, masked
 
 GRID = geodp.Grid.regular((64, 64))

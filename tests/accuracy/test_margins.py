@@ -14,7 +14,7 @@ from geodp.accuracy.margins import (
     span_of,
 )
 from geodp.privacy.key import NoiseKey
-from geodp.release.simulated_cells import ENOUGH, FURTHEST, STEPS, ErrorTally, largest
+from geodp.release.settlements import ENOUGH, FURTHEST, STEPS, ErrorTally, largest
 from tests.grids import half, masked
 
 GRID = geodp.Grid.regular((64, 64))

@@ -13,7 +13,7 @@ from bench.inputs import regions
 from bench.suites import coverage, intervals, margins
 from geodp.accuracy.margins import DROPPED, MARGINS, read_margins
 from geodp.release import simulation
-from geodp.release.simulated_cells import KINDS
+from geodp.release.settlements import KINDS
 
 GRID = geodp.Grid.regular((64, 64))
 

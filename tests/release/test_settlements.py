@@ -6,9 +6,9 @@ import pytest
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.readback import read_release_table
-from geodp.release import simulated_cells
+from geodp.release import settlements
 from geodp.release.report.markdown import markdown
-from geodp.release.simulated_cells import (
+from geodp.release.settlements import (
     COASTAL,
     EMPTY,
     INLAND,
@@ -99,7 +99,7 @@ def simulation_of(release, releases):
 
 def test_biases_are_those_of_releases_of_the_maps(release):
     simulation = simulation_of(release, 20)
-    stated = simulated_cells.simulate_settlements(simulation)
+    stated = settlements.simulate_settlements(simulation)
     maps, _ = make_maps(BOX, float(release.table.count.sum()), 5)
     off = {kind: [] for kind in SETTLEMENT_KINDS}
     for trial in range(20):
@@ -130,14 +130,14 @@ def test_they_need_domain_method_and_sum_of_a_release_alone(release):
     key = np.arange(release.table.count.size, dtype=np.uint64)
     moved = geodp.table.counts.ReleasedTable(BOX, key, release.table.count, release.event)
     first, again = (
-        simulated_cells.simulate_settlements(simulation_of(one, 20))
+        settlements.simulate_settlements(simulation_of(one, 20))
         for one in (release, geodp.Release(moved))
     )
     assert first == again
 
 
 def test_the_smaller_and_the_lonelier_lose_more(release):
-    stated = simulated_cells.simulate_settlements(simulation_of(release, 40))
+    stated = settlements.simulate_settlements(simulation_of(release, 40))
     own = {(row.people, row.surroundings): row.own for row in stated.settlements}
     for place in (ISOLATED, COASTAL):
         assert own[200, place] < own[3_000, place] < 0
@@ -151,7 +151,7 @@ def test_a_small_domain_states_the_kinds_that_fit():
     grid = geodp.Grid.regular((24, 24))
     table = geodp.CountTable.from_dense(np.full((24, 24), 30), grid)
     release = geodp.publish(table, epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
-    stated = simulated_cells.simulate_settlements(simulation_of(release, 20))
+    stated = settlements.simulate_settlements(simulation_of(release, 20))
     assert 0 < len(stated.settlements) < len(SETTLEMENT_KINDS)
 
 
@@ -159,7 +159,7 @@ def test_maps_with_labels_have_none():
     grid = geodp.Grid.regular((16, 16)).with_attribute("sex", ["female", "male"])
     table = geodp.CountTable.from_dense(np.full((16, 16, 2), 30), grid)
     release = geodp.publish(table, epsilon=1, contribution=1, method="pyramid")
-    assert simulated_cells.simulate_settlements(simulation_of(release, 20)) is None
+    assert settlements.simulate_settlements(simulation_of(release, 20)) is None
 
 
 def test_the_card_for_people_has_a_row_for_each(tmp_path):

@@ -10,7 +10,7 @@ from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
 from geodp.io.write.view import View
 from geodp.privacy.key import NoiseKey
-from geodp.release.simulated_cells import errors_of
+from geodp.release.remaking import errors_of
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
 

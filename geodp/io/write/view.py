@@ -370,9 +370,7 @@ class UnlistedRows(ViewRows):
         view, error = self.view, self.view.card.expected_error
         known: dict[str, Any] = dict.fromkeys(view.sums, 0)
         if view.counts_alone and error.cells is not None:
-            cells = error.cells
-            ends = cells.low, max(cells.beside, cells.isolated)
-            known |= zip(UNCERTAINTY_COLUMNS, (error.largest, *ends), strict=True)
+            known |= zip(UNCERTAINTY_COLUMNS, (error.largest, *error.cells.ends), strict=True)
         codes = pa.array(view.table.grid.names.format(0, self.index).tolist(), pa.string())
         arrays = [
             codes if number == 0 else pa.array([known.get(one.name)] * self.size, one.type)

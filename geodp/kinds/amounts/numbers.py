@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, Interval, Tops
 from geodp.accuracy.interval_arithmetic import Figures
-from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
@@ -162,22 +161,17 @@ class AmountNumbers:
     @cached_property
     def records(self) -> Release:
         """The records with their closed forms; those in files are rounded."""
-        return Release(self.count.table, margins=self._cell_margins)
+        return Release(self.count.table)
 
     @cached_property
     def class_releases(self) -> list[Release]:
         """The records of every class, with their errors."""
-        return [Release(table, margins=self._cell_margins) for table in self.classes]
-
-    @property
-    def _cell_margins(self) -> Margins | None:
-        """Margins of single cells: those of public maps were measured without priors."""
-        return None if self.index.prior is None else UNKNOWN
+        return [Release(table) for table in self.classes]
 
     def _stream(self, key: KeyArray, count: IntArray, event: Measurement) -> Release:
         some = count > 0
         table = ReleasedTable(self.count.grid, key[some], count[some], event)
-        return Release(table, margins=self._cell_margins)
+        return Release(table)
 
     def _event_of(self, share: Fraction, notches: int) -> Measurement:
         """Return the event of one stream: with a share of the budget, in notches."""
