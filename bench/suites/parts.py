@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from geodp.release.simulation import CLOSED_FORM, SIMULATION
 
 import geodp
 from bench.baselines.libraries import by_name
@@ -21,7 +22,6 @@ from geodp.accuracy.interval import Z
 from geodp.accuracy.part_errors import spread
 from geodp.grid.joint import split_grid
 from geodp.grid.region import Region
-from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.table.counts import coalesce
 
 TITLE = """\

@@ -36,17 +36,17 @@ from geodp.typing import FloatArray
 VERSION = 6
 """Version of the intervals, in cards: increases with every change of intervals in files."""
 
-HIDDEN = 0.35
+HIDDEN, FEW = 0.35, 0.25
 """Part of the variance of a child's noise that is added for one that was released as 0, if all of
-its siblings were not; otherwise as many of these."""
+its siblings were not; otherwise in proportion to these, and below a part ``FEW`` to their square."""
 
 WEAK = 1.5
 """Standard errors of noise, above a threshold, below which a child's count may be noise alone."""
 
-MOVED = 1.8
+MOVED = 2.1
 """People whom empty children received for one in those below ``WEAK``: some received more."""
 
-DROPPED, DROPPED_SQUARE = 0.3, 0.25
+DROPPED, DROPPED_SQUARE = 0.4, 0.5
 """Mean and mean square of the people in a dropped child, for one that it can hold at most."""
 
 
@@ -79,8 +79,9 @@ class Level(NamedTuple):
 
     def unseen(self, listed: Any, possible: Any) -> Any:
         """Return the variance of the people in a child released as 0, by how many were not."""
-        people = self.dropped(listed, possible)
-        return HIDDEN * self.variance * listed / possible + DROPPED_SQUARE * people**2
+        people, part = self.dropped(listed, possible), listed / possible
+        hidden = HIDDEN * part * np.minimum(part / FEW, 1)
+        return hidden * self.variance + DROPPED_SQUARE * people**2
 
 
 def list_levels(tree: TreeVariance) -> list[Level]:

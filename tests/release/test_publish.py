@@ -7,9 +7,9 @@ import pandas
 import polars
 import pyarrow as pa
 import pytest
+from geodp.accuracy.margins import UNKNOWN
 
 import geodp
-from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
 from geodp.mechanisms.central.laplace import Laplace
