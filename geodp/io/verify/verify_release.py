@@ -93,9 +93,13 @@ ISOLATED = "one isolated populous cell, which the clamp lowers"
 # A release id is the digest of table and card without these, which are known only after it.
 UNHASHED, EXTRAS = ("name", "release_id", "files", "left_out"), ("standard_error", "low", "high")
 NORMAL, LAPLACE = 1.96, 2.118  # half a 95 % interval, in standard errors
-# Intervals of methods that clamp, as in geodp/accuracy/region_interval.py: of this version, with
-# its constants. A card of another version has other intervals, which this file does not know.
-VERSION, HIDDEN, WEAK, MOVED, DROPPED, DROPPED_SQUARE = 6, 0.35, 1.5, 1.8, 0.3, 0.25
+# Intervals of methods that clamp: their version, and its constants, which are described in
+# geodp/accuracy/region_interval.py. A card of another version has intervals of other rules.
+VERSION = 6
+HIDDEN, FEW = 0.35, 0.25
+WEAK = 1.5
+MOVED = 2.1
+DROPPED, DROPPED_SQUARE = 0.4, 0.5
 # Splits of a mesh code by level (JIS X 0410), and of each split: how many digits it adds, what a
 # step north and a step east add to their number, and the least number.
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
@@ -919,7 +923,8 @@ class Level(NamedTuple):
         # Noise lifts a child above the threshold the more often, the more people it has.
         kept = min((listed + 1) / (possible + 2), 0.5)
         dropped = max(self.threshold - self.scale * math.log(0.5 / kept), 0.0)
-        unseen = HIDDEN * self.variance * listed / possible + DROPPED_SQUARE * dropped**2
+        part = listed / possible
+        unseen = HIDDEN * part * min(part / FEW, 1.0) * self.variance + DROPPED_SQUARE * dropped**2
         # A child has all of its own error, and each of those that are listed an equal part of it.
         mean = 1 / listed
         squares = (1 - mean) ** 2 + (listed - 1) * mean**2
@@ -937,8 +942,8 @@ class Level(NamedTuple):
         people, firm = sum(weak), listed - len(weak)
         for count in counts:
             received = count if count < bound else 0
-            part = mean if firm == 0 else 0.0 if count < bound else 1 / firm
-            yield error._replace(moved=error.moved + MOVED * (received - part * people))
+            given = mean if firm == 0 else 0.0 if count < bound else 1 / firm
+            yield error._replace(moved=error.moved + MOVED * (received - given * people))
 
 
 class Tree:
@@ -967,9 +972,9 @@ class Tree:
 
     def intervals(self) -> Iterator[tuple[float, float]]:
         """Yield the low and the high end of each cell."""
-        return self.below(0, 0, len(self.key), self.root)
+        return self.descend(0, 0, len(self.key), self.root)
 
-    def below(
+    def descend(
         self, depth: int, first: int, last: int, error: Error
     ) -> Iterator[tuple[float, float]]:
         """Yield the ends of all cells in a node, which hands its error down to its children.
@@ -988,7 +993,7 @@ class Tree:
         possible = self.order.children(node, level.digits, level.below)
         errors = level.hand_down(error, counts, possible)
         for start, stop, each in zip(starts, starts[1:], errors):
-            yield from self.below(depth + 1, start, stop, each)
+            yield from self.descend(depth + 1, start, stop, each)
 
 
 def require_ends(tree: Tree, low: array[float], high: array[float]) -> None:
