@@ -163,9 +163,8 @@ class ClampedIntervals:
             for listed in range(1, fanout)
         ]
         unseen, lost = np.array(worst).reshape(-1, 2).max(axis=0, initial=0.0)
-        # If nobody was released, the error of the root is shared by the cells.
-        root = self.tree.variances[0] if self.sums.is_empty else 0.0
-        moments = np.array([[0.0], [root], [0.0], [unseen], [-lost]])
+        # If nobody was released, all cells share the error of the root, which is part of theirs.
+        moments = np.array([[0.0], [0.0], [0.0], [max(unseen, error**2)], [-lost]])
         _, high = RegionErrors(moments, np.ones(1, np.bool_)).interval(np.zeros(1))
         return 0.0, float(high[0])
 

@@ -277,25 +277,21 @@ def missing_formula_reason(release: Release) -> str | None:
     tree = release.method.tree_variance(release.grid, release.event)
     if tree is None:
         return "no_closed_form"
-    if tree.drops:
-        return "drops"
     return "no_room" if max(tree.fanouts, default=1) > MAX_CHILDREN else None
 
 
 def pack_formula(release: Release) -> dict[str, Any]:
     """Collect the parameters of :meth:`geodp.Release.estimate` as plain values."""
-    grid, event, method = release.grid, release.event, release.method
-    tree = method.tree_variance(grid, event)
+    grid, method = release.grid, release.method
+    tree = method.tree_variance(grid, release.event)
     assert tree is not None  # missing_formula_reason names a reason
-    padded = grid.size < prod(tree.fanouts)
     return {
         "nonnegative": method.nonnegative,
-        "gaussian": event.is_normal,
         "fanouts": list(tree.fanouts),
         "variances": list(tree.variances),
         "fourths": list(tree.fourths),
-        "padded": padded,
-        "skips": padded and method.skips_outside,
+        "drops": [[drop.threshold, drop.scale] for drop in tree.drops],
+        "skips": method.skips_outside and grid.size < prod(tree.fanouts),
     }
 
 
