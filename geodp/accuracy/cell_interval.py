@@ -18,7 +18,7 @@ import numpy as np
 
 from geodp.accuracy.closed_form import Variances, cell_errors
 from geodp.accuracy.interval import LAPLACE_Z, NodeSums, Tops, Z, round_out
-from geodp.accuracy.region_interval import DROPPED, MOVED, Level, RegionErrors, list_levels
+from geodp.accuracy.region_interval import DROPPED, MOVED, Children, RegionErrors, list_levels
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.reprs import one_line
@@ -232,14 +232,14 @@ class ClampedIntervals:
 
 
 def _hand_down(
-    nodes: Nodes, level: Level, count: FloatArray, parent: IntArray, possible: FloatArray
+    nodes: Nodes, level: Children, count: FloatArray, parent: IntArray, possible: FloatArray
 ) -> RegionErrors:
     """Find the errors of the listed children of nodes.
 
     Parameters
     ----------
     nodes : Nodes
-    level : Level
+    level : Children
     count : float64[m]
         People released in each child.
     parent : int64[m]

@@ -38,7 +38,7 @@ VERSION = 6
 
 HIDDEN, FEW = 0.35, 0.25
 """Part of the variance of a child's noise that is added for one that was released as 0, if all of
-its siblings were not; otherwise in proportion to these, and below a part ``FEW`` to their square."""
+its siblings were not; otherwise in proportion to these, below a part ``FEW`` to their square."""
 
 WEAK = 1.5
 """Standard errors of noise, above a threshold, below which a child's count may be noise alone."""
@@ -50,7 +50,7 @@ DROPPED, DROPPED_SQUARE = 0.4, 0.5
 """Mean and mean square of the people in a dropped child, for one that it can hold at most."""
 
 
-class Level(NamedTuple):
+class Children(NamedTuple):
     """The children of the nodes of a level.
 
     Attributes
@@ -84,12 +84,12 @@ class Level(NamedTuple):
         return hidden * self.variance + DROPPED_SQUARE * people**2
 
 
-def list_levels(tree: TreeVariance) -> list[Level]:
+def list_levels(tree: TreeVariance) -> list[Children]:
     """List the levels of a tree, from the cells up to the children of the root."""
     n = len(tree.fanouts)
     fourths, drops = tree.fourths[1:] or (0.0,) * n, tree.drops or (None,) * n
     return [
-        Level(
+        Children(
             variance,
             fourth,
             WEAK * sqrt(variance) + (0.0 if drop is None else drop.threshold),
@@ -222,7 +222,7 @@ class _Families:
         every = _mean(self.shares[0], self.possible, 0.0)
         return np.stack([every, _mean(self.shares[1], self.count > 0, every)])
 
-    def add_up(self, level: Level) -> Iterator[FloatArray]:
+    def add_up(self, level: Children) -> Iterator[FloatArray]:
         """Yield what the nodes add to each moment, and their children of 0: float64[n]."""
         every, some = self.means[0][:, None], self.means[1][:, None]
         listed = self.count > 0
