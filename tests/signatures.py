@@ -35,7 +35,7 @@ from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from geodp.release.publish import publish
-from geodp.release.simulated_cells import errors_of
+from geodp.release.remaking import errors_of
 from geodp.table.counts import CountTable
 from geodp.tools.evaluate.evaluate import evaluate
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodp.release.simulated_cells import (
+from geodp.release.settlements import (
     ISOLATED,
     SETTLEMENT_KINDS,
     SIZES,

@@ -70,6 +70,15 @@ class Places:
         return inside
 
 
+def draw_lattice(side: int = 40, people: int = 30_000) -> geodp.CountTable:
+    """Draw a sparse map: log-normal people on six of ten cells of a square."""
+    random = np.random.default_rng(20261130)
+    weight = np.exp(random.standard_normal((side, side))) * (random.random((side, side)) < 0.6)
+    drawn = random.multinomial(people, (weight / weight.sum()).ravel())
+    grid = geodp.Grid.regular((side, side))
+    return geodp.CountTable.from_dense(drawn.reshape(side, side), grid)
+
+
 def _distinct(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Sort and drop repeated keys; ``np.unique`` is slower for many."""
     key = np.sort(key)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -34,7 +33,6 @@ from geodp.kinds.amounts.publish import prepare_amounts
 from geodp.kinds.amounts.streams import AmountTable
 from geodp.privacy.loss import rational
 from geodp.privacy.terms import Terms
-from geodp.release import simulation
 from geodp.release.request import Request
 
 TITLE = """\
@@ -68,9 +66,6 @@ NONE, CENSUS, RELEASE, FLAT, MIRRORED = (
 COVERED = 3
 """Releases whose intervals are measured."""
 
-SIMULATED = 40
-"""Simulated releases behind intervals that are narrowed with the prior."""
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
@@ -102,8 +97,6 @@ def measure(
     result: dict[str, Any] = {name: saved.get(name, []) for name in ("settings", *PARTS)}
     if "errors" in chosen:
         result |= measure_errors(data, epsilon, trials)
-    if "narrowed" in chosen:
-        result["narrowed"] = [*measure_narrowed(data, epsilon)]
     if "changes" in chosen:
         result["changes"] = [*measure_changes(data, epsilon, min(trials, COVERED))]
     return result
@@ -150,62 +143,8 @@ def subtract_truths(before: dict[str, Any], now: dict[str, Any]) -> dict[str, An
     }
 
 
-def measure_narrowed(data: Path | None, epsilon: tuple[Fraction, ...]) -> Iterator[dict[str, Any]]:
-    """Yield how often narrowed intervals of squares of one release hold, and how wide they are."""
-    for title, names in PAIRS.items():
-        before, now = (make_incomes(load(name, data)) for name in names)
-        for one in epsilon:
-            priors = make_priors(before, one)
-            for name in (CENSUS, RELEASE):
-                for row in cover_narrowed(now, one, priors[name]):
-                    yield {"data": title, "prior": name} | row
-
-
-def cover_narrowed(
-    truth: Truth, epsilon: Fraction, more: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield how often narrowed intervals hold, and their median widths, by released records."""
-    release, boxes = publish_paired(truth, epsilon, 1000, **more), draw_squares(truth, 0)
-    regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
-    stated = release.index.prior
-    assert stated is not None
-    # A prior that a release made no use of narrows nothing, and is refused.
-    used = any(level.reliability for one in stated.streams[:2] for level in one.levels)
-    with patch.object(simulation, "RELEASES", SIMULATED):
-        narrow = release.estimate_all(regions, prior=more["prior"] if used else None)
-    rows: dict[str, list[list[float]]] = {name: [] for name in RELEASED}
-    for box, one, wide in zip(boxes, narrow, release.estimate_all(regions), strict=True):
-        name = name_of(one.count.count)
-        if name is not None:
-            held = hold_one(vars(one), truth_of_box(truth, box))
-            widths = [compare_widths(getattr(one, n), getattr(wide, n)) for n in HELD]
-            rows[name].append([*held, *widths, wide.mean is not None])
-    for name, listed in rows.items():
-        line = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
-        table_of = np.array(listed, np.float64).reshape(-1, 2 * len(HELD) + 1)
-        known = [one[~np.isnan(one)] for one in table_of.T]
-        shares = [float(one.mean()) if one.size else None for one in known[: len(HELD)]]
-        widths = [float(np.median(one)) if one.size else None for one in known[len(HELD) : -1]]
-        yield (
-            line
-            | dict(zip(HELD, shares, strict=True))
-            | {
-                "means known": known[2].size / max(len(listed), 1),
-                "without the prior": float(known[-1].mean()) if listed else None,
-            }
-            | {f"width of {n}s": one for n, one in zip(HELD, widths, strict=True)}
-        )
-
-
-def compare_widths(narrow: Any, wide: Any) -> float:
-    """Return the width of an interval in that of another; NaN where either is missing."""
-    if narrow is None or wide is None or wide.high == wide.low:
-        return float("nan")
-    return float((narrow.high - narrow.low) / (wide.high - wide.low))
-
-
 def measure_errors(data: Path | None, epsilon: tuple[Fraction, ...], trials: int) -> dict[str, Any]:
-    """Measure errors with every prior and without, and how often closed forms hold."""
+    """Measure errors with every prior and without, and how often intervals hold."""
     result: dict[str, Any] = {"settings": {"trials": trials}, "errors": [], "coverage": []}
     for title, names in PAIRS.items():
         before, now = (make_incomes(load(name, data)) for name in names)
@@ -312,19 +251,17 @@ def hold_one(one: Mapping[str, Any], exact: dict[str, Any]) -> list[float]:
 HELD = ("count", "sum", "mean")
 """Numbers whose intervals are measured."""
 
-PARTS = ("errors", "coverage", "narrowed", "changes")
+PARTS = ("errors", "coverage", "changes")
 """Tables of the document, by their markers."""
 
-MEASURED = ("errors", "narrowed", "changes")
-"""What is measured together: errors, with the coverage of closed forms; narrowed intervals; and
-changes between periods."""
+MEASURED = ("errors", "changes")
+"""What is measured together: errors, with the coverage of intervals; changes between periods."""
 
 
 def lines(part: str, result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the lines of a table."""
     for row in result[part]:
         shares: tuple[str, ...] = () if part == "errors" else (*HELD, "means known")
-        shares += ("without the prior",) if part == "narrowed" else ()
         yield row | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}
 
 

@@ -16,15 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.cell_paths import INNER, OUTER, PLAIN, PathLayer
 from geodp.kernels.key_lists import find
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
-from geodp.typing import CountArray, FloatArray, IntArray
+from geodp.typing import CountArray, FloatArray, IntArray, KeyArray
 
 Tops = tuple[int, NDArray[np.uint64], IntArray]
 """Number of keys of a node of some level, all non-empty nodes of this level, and their counts."""
 
+
+USUAL, WORST_CASE = "usual", "worst-case"
+"""Intervals of regions: of :mod:`geodp.accuracy.region_interval`, and bounds that assume nothing of
+the map, which are those of this module."""
+
+PLAIN, OUTER, INNER = range(3)
+"""Rows: a region itself, its outer approximation and its inner approximation."""
 
 Z = 1.96
 """Half of a 95 % interval, in standard errors."""
@@ -154,9 +160,9 @@ class Reach:
             ``bias`` and ``rmse`` of an isolated cell: no single cell or node loses more.
         losses : list of (mean, standard deviation), optional
             Loss to the clamp in one node of each level, the root's first, for each node that shows
-            one; see :func:`~geodp.accuracy.cell_interval.count_unseen`.
+            one; see :func:`~geodp.accuracy.reach.count_unseen`.
         of_nodes : float64[levels], optional
-            Half the intervals of nodes, see :func:`~geodp.accuracy.isolation_depth.node_margins`.
+            Half the intervals of nodes, see :func:`~geodp.accuracy.reach.node_margins`.
         """
         margin = self._margins()
         (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
@@ -220,13 +226,6 @@ def half_interval(variance: Any, fourth: Any) -> Any:
     return (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
 
 
-def freeze(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return read-only keys, as kernels are compiled for read-only arrays."""
-    view = np.ascontiguousarray(key).view()
-    view.flags.writeable = False
-    return view
-
-
 def spread_of(isolated: dict[str, float]) -> float:
     """Return the standard deviation of an isolated cell, from its bias and its error."""
     return sqrt(max(isolated["rmse"] ** 2 - isolated["bias"] ** 2, 0.0))
@@ -267,16 +266,12 @@ class NodeSums:
         above = bool(self._from) and stride >= self._from
         return *self._layers[above], stride // self._from if above else stride
 
-    def layers(self) -> tuple[PathLayer, PathLayer]:
-        """Return the listed cells and the tops in the form of kernels; a stride of 0 means none."""
-        key, sums = self._layers[0]
-        tops = self._layers[1:]
-        near = PathLayer(freeze(key), sums, 1)
-        if not tops:
-            return near, PathLayer(near.key[:0], sums[:1], 0)
-        above: Any = tops[0][1].astype(sums.dtype)
-        far = PathLayer(freeze(tops[0][0]), above, self._from)
-        return (far, far) if self._from == 1 else (near, far)
+    def list_nodes(self, stride: int) -> KeyArray:
+        """List the nodes of ``stride`` keys with people: uint64[n], strictly increasing."""
+        key, _, covered = self._at(stride)
+        node = key // np.uint64(covered)
+        listed: KeyArray = node[np.append(True, node[1:] != node[:-1])[: node.size]]
+        return listed
 
     @property
     def is_empty(self) -> bool:

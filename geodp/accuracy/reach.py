@@ -14,13 +14,14 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import NodeSums, Reach
-from geodp.accuracy.isolation_depth import FEW
+from geodp.accuracy.interval import INNER, OUTER, NodeSums, Reach, half_interval
 from geodp.accuracy.variance import INSIDE, MAX_CHILDREN, TreeVariance, find_moved
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
-from geodp.kernels.cell_paths import INNER, OUTER
 from geodp.typing import FloatArray, IntArray
+
+FEW = 3.0
+"""Standard deviations of one child: fewer people in all the others may be noise alone."""
 
 RISK = 0.1
 """Risk of taking an empty child for one with people, among all children around a region."""
@@ -299,3 +300,54 @@ def _around(
         untouched.count[some] = (held * weak).sum(axis=1)
         untouched.zero[some] = (inside & (held == 0)).sum(axis=1)
     return untouched
+
+
+def count_unseen(
+    losses: list[tuple[float, float]] | None, fanouts: tuple[int, ...]
+) -> list[tuple[float, float]] | None:
+    """Convert losses of every split to losses for each node that shows one.
+
+    A node shows a loss if an empty child of it was released as 0, since its siblings lost what was
+    raised there. Only such nodes can be counted in a release. With more than two children nearly
+    every split with an empty child shows its loss, so the losses stay as they are.
+
+    With two children, the empty one is released as 0 in every second split only. In the others it
+    receives people from its sibling and looks inhabited: a loss that does not show. So each node
+    that shows a loss stands for two, with twice the mean. Their losses need no standard deviation
+    of their own, because the margin of the sum contains the noise of both splits, which varies
+    more. With e the noise of a split and b its scale: the loss max(e, 0) - b [e < 0] has a variance
+    of 1.5 b^2, and e one of 2 b^2.
+
+    Parameters
+    ----------
+    losses : list of (mean, standard deviation) or None
+        Loss of one split on each level, the root's first, whether it shows or not.
+    fanouts : tuple of int
+        Fan-outs of the same levels.
+    """
+    if losses is None:
+        return None
+    return [
+        (2 * mean, 0.0) if fanout == 2 else (mean, spread)
+        for (mean, spread), fanout in zip(losses, fanouts, strict=True)
+    ]
+
+
+def node_margins(tree: TreeVariance) -> NDArray[np.float64]:
+    """Compute half of a node's 95 % interval without a clamp, from the cells up: float64[levels].
+
+    If all around a cell is released as 0 up to some node, the cell is given all that is estimated
+    of this node, with its error.
+    """
+    fourths, margins = tree.fourths or (0.0,) * len(tree.variances), []
+    for start in range(len(tree.fanouts), -1, -1):
+        part, variance, fourth = 1.0, 0.0, 0.0
+        for i in range(start, 0, -1):
+            b = tree.fanouts[i - 1]
+            mean = part / b
+            variance += tree.variances[i] * (part**2 - b * mean**2)
+            fourth += fourths[i] * ((part - mean) ** 4 + (b - 1) * mean**4)
+            part = mean
+        variance += tree.variances[0] * part**2
+        margins.append(half_interval(variance, fourth + fourths[0] * part**4))
+    return np.array(margins)

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box, overlaps
-from geodp.kernels.cell_paths import FEW, MORE
 from geodp.typing import FloatArray, IntArray
 
 State = tuple[tuple[bool, bool], ...]
@@ -401,6 +400,10 @@ def fourths_from_below(
         fourths.append(w**4 * 3 * s**2 + (1 - w) ** 4 * fanout * fourths[-1])
     return tuple(reversed(fourths))
 
+
+FEW, MORE = 3.69, 1.9
+"""Upper 97.5 % bounds of a Poisson mean: 3.69 if nothing was counted; otherwise the count plus 1.9
+times its square root (plus the same 3.69)."""
 
 INSIDE, CUT, OUTSIDE = range(3)
 """Children that lie in a region entirely, in part, and not at all."""

@@ -35,12 +35,11 @@ from geodp.local.collect import Sums
 from geodp.local.round import Round
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.release.inputs import choose_prior
-from geodp.release.opening import state_margins
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_table_event
 from geodp.release.release import Release
+from geodp.release.remaking import errors_of
 from geodp.release.request import OF_TABLES, Request, make_request
-from geodp.release.simulated_cells import errors_of
 from geodp.table.card import SCHEMA, Card, File
 from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
@@ -232,7 +231,7 @@ def prepare(client: Any, partitions: Partitions, request: Request, options: Opti
     preview = preview_release(grid, method, event, request.terms.people, metadata=request.metadata)
     # Margins were measured without a prior and do not hold for a release that uses one.
     if prior is not None:
-        preview = replace(preview, prior=prior.describe(), margins=cut.margins)
+        preview = replace(preview, prior=prior.describe())
     return PreparedRun(Run(client, partitions, cut, request, options), preview)
 
 
@@ -376,7 +375,7 @@ def join(
             "Give the grid of the release, with its mask: without a raster the mask is unknown.",
             code="grid-of-parts-missing",
         )
-    release, name = Release(table, margins=state_margins(card)), card.name
+    release, name = Release(table), card.name
     # These fields describe the parts; writing sets them anew.
     card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(

@@ -12,7 +12,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.margins import AROUND, UNKNOWN, Margins
 from geodp.advice import takes
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
@@ -296,11 +295,6 @@ class TreePartition(ABC):
         """Levels for which all subtrees contribute statistics before any of them proceeds."""
         return range(0)
 
-    @property
-    def margins(self) -> Margins | None:
-        """Margins of the cells of the release; None for those of its method."""
-        return None
-
     @abstractmethod
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
         """Return the roots, from totals of the cut's nodes, keyed by the first key of each."""
@@ -338,14 +332,9 @@ class PyramidPartition(TreePartition):
 
     @property
     def level(self) -> int:
-        """Level of the cut in the chain: the cells around a cell lie in its subtree, or
-        roots are cells.
-        """
+        """Level of the cut in the chain."""
         strides = self.descent.strides
-        few = [i for i, s in enumerate(strides) if strides[0] // s <= MAX_ROOTS]
-        # Margins look at the cells around a cell: a subtree must contain them all, so that each
-        # part computes its intervals alone.
-        return max(i for i in few if strides[i] == 1 or strides[i] >= AROUND)
+        return max(i for i, s in enumerate(strides) if strides[0] // s <= MAX_ROOTS)
 
     @property
     def stride(self) -> int:
@@ -425,11 +414,6 @@ class InformedPartition(PyramidPartition):
     def learns(self) -> range:
         """All levels below the cut."""
         return range(self.level + 1, self.descent.last + 1)
-
-    @property
-    def margins(self) -> Margins | None:
-        """Unknown margins, as they were not measured with a prior."""
-        return UNKNOWN
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
         """Run the first pass down to the cut."""

@@ -294,7 +294,7 @@ def write(
     somebody = tops.count > 0
     # Intervals need sums of nodes above the cut, whose cells lie in other parts, too.
     top_nodes = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
-    errors = Release(table, custom_method=job.cut.method, margins=job.cut.margins).errors(top_nodes)
+    errors = Release(table, custom_method=job.cut.method).errors(top_nodes)
     entry = write_part(View(table, card, errors), Path(path))
     if tiling is not None:
         entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()

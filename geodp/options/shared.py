@@ -282,8 +282,7 @@ REQUEST = joined(
         "Output",
         Option(
             "--simulate",
-            "Number of releases to simulate for the intervals of cells and for the card's "
-            "figures on settlements; 0: use margins measured on public maps.",
+            "Number of releases to simulate for the card's figures on settlements; 0: none.",
             type=int,
             default=0,
         ),
@@ -442,13 +441,6 @@ AGAINST = Option(
     everyday=True,
     metavar="NAME=LABEL",
     group="Domain",
-)
-
-PRIOR_AGAIN = Option(
-    "--prior",
-    "The prior of the release, given again where it is not among its files: the folder of an "
-    "earlier release, or for amounts a file, too, which is read with the options of --help-all.",
-    type=Path,
 )
 
 RUN = joined(

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.closed_form import BlockError
 from geodp.accuracy.interval import Estimate, NodeSums
-from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.tables import Intervals
-from geodp.mechanisms import Mechanism, find_method
+from geodp.mechanisms import find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import TableEvent
 from geodp.privacy.ledger import Charge
@@ -35,7 +34,7 @@ from geodp.table.stated.release import StatedCharge, StatedPrior
 class PartsOfMap(Protocol):
     """Errors of parts of a map; see :class:`geodp.release.estimates.PartErrors`."""
 
-    def estimate_all(self, regions: Sequence[Region], method: str) -> list[Estimate]:
+    def estimate_all(self, regions: Sequence[Region], interval: str) -> list[Estimate]:
         """Estimate sums over regions, with their standard errors and intervals."""
 
 
@@ -52,7 +51,7 @@ class BaseRelease(ABC):
     totals: PublicTotals | None = None
     prior: StatedPrior | None = None
     postprocessing: tuple[str, ...] = ()
-    margins: Margins | None = None
+    simulated: int | None = None
     settlements: StatedSettlements | None = None
     metadata: StatedMetadata | None = None
     reading: StatedReading | None = None
@@ -83,12 +82,6 @@ class BaseRelease(ABC):
         return NodeSums(self.table)
 
     @property
-    def has_public_margins(self) -> bool:
-        """Whether the margins of cells were measured on public maps."""
-        clamps = isinstance(self.method, Mechanism) and self.method.nonnegative
-        return clamps and self.margins is None
-
-    @property
     @abstractmethod
     def parts(self) -> PartsOfMap | None:
         """Errors of a map and its parts, of a method that shares out a map."""
@@ -116,5 +109,5 @@ class BaseRelease(ABC):
         """Compute 95 % intervals of single cells."""
 
     @abstractmethod
-    def estimate_all(self, regions: Iterable[Any], *, method: str = ...) -> list[Estimate]:
+    def estimate_all(self, regions: Iterable[Any], *, interval: str = ...) -> list[Estimate]:
         """Estimate many regions, in their order."""

@@ -6,7 +6,6 @@ The classes of a card's parts are in :mod:`geodp.table.stated`."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isinf
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ import numpy as np
 from geodp import __version__
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.closed_form import resolution_floor
-from geodp.accuracy.margins import CHILDREN, DROPPED_VERSION, SHARES, UNKNOWN, VERSION
 from geodp.accuracy.part_errors import VERSION as PARTS
+from geodp.accuracy.region_interval import VERSION
+from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.assumption import Assumption
@@ -27,7 +27,6 @@ from geodp.table.plain import read_plain, write_plain
 from geodp.table.public_totals import PublicTotals
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import (
-    Factors,
     StatedBlock,
     StatedCells,
     StatedError,
@@ -46,7 +45,6 @@ from geodp.table.stated.release import (
     StatedMechanism,
     StatedPrior,
 )
-from geodp.typing import FloatArray
 
 PRIOR_PUBLIC = "The prior is public, or a release that was charged itself."
 """The assumption on a prior, which geodp cannot check."""
@@ -213,51 +211,23 @@ def state_cells(release: BaseRelease) -> StatedCells | None:
         return _cells_of_parts(intervals)
     if intervals is None or errors is None:
         return None
-    largest = errors[-1].largest
-    low, near, isolated = intervals.unlisted(largest)
-    # A verifier recomputes every interval from the table, so the card has to say which margins it
-    # was made with: simulated ones, those of public maps, or none but the closed form.
-    releases = 0 if release.margins is None else release.margins.releases
-    drops, public = False, release.has_public_margins
-    if isinstance(intervals, ClampedIntervals) and intervals.tree.drops:
-        drops, public = True, public and intervals.margins is not UNKNOWN
-    if releases:
-        source = (
-            f"Margins of cells near others are those of {releases} simulated releases of this one"
-        )
-    elif public:
-        source = "Margins of cells near others are those of releases of public maps"
-    else:
-        source = "Margins are those of the closed form"
+    # A verifier computes the interval of every row again, with what the card says of the levels.
+    low, high = (float(f"{one:.6g}") for one in intervals.unlisted(errors[-1].largest))
     meaning = (
         "low and high of listed cells are in the files; the interval of an unlisted cell of the "
-        "domain reaches from low to at most beside if another cell of the method's smallest node "
-        "of 16 cells or more has people beyond doubt, and otherwise to at most alone; the raster "
-        "has each interval. " + source
+        "domain reaches from low to at most high; the raster has each interval"
     )
-    low, near, isolated = (float(f"{one:.6g}") for one in (low, near, isolated))
-    closed_form = not (releases or public)
-    version = DROPPED_VERSION if drops else VERSION
-    tree = _state_tree(intervals) if isinstance(intervals, ClampedIntervals) else None
-    return StatedCells(
-        meaning, version, low, near, isolated, closed_form, releases or None, tree=tree
-    )
+    tree = _state_tree(intervals.tree) if isinstance(intervals, ClampedIntervals) else None
+    return StatedCells(meaning, VERSION, low, high=high, simulated=release.simulated, tree=tree)
 
 
-def _state_tree(intervals: ClampedIntervals) -> StatedTree:
-    """State the levels and the margins that the intervals of a method that clamps follow from."""
-    tree, losses, margins = intervals.tree, intervals.losses, intervals.margins
+def _state_tree(tree: TreeVariance) -> StatedTree:
+    """State the levels that the intervals of a method that clamps follow from."""
     return StatedTree(
         fanouts=tree.fanouts,
         variances=_round(tree.variances),
         fourth_cumulants=_round(tree.fourths),
-        losses=None if losses is None else tuple(_round_pair(*each) for each in losses),
         dropped=tuple(_round_pair(drop.threshold, drop.scale) for drop in tree.drops),
-        children=CHILDREN,
-        shares=SHARES,
-        below=_state_factors(margins.down),
-        above=_state_factors(margins.up),
-        isolated_losses=_state_bounds(margins.isolated_losses),
     )
 
 
@@ -271,21 +241,11 @@ def _round_pair(first: float, second: float) -> tuple[float, float]:
     return float(f"{first:.9g}"), float(f"{second:.9g}")
 
 
-def _state_factors(margin: FloatArray) -> Factors:
-    """State margins by class; None where nothing is known."""
-    return tuple(_state_bounds(row) for row in margin.tolist())
-
-
-def _state_bounds(values: Iterable[float]) -> tuple[float | None, ...]:
-    """State numbers as :func:`_round` does; None where they are infinite."""
-    return tuple(None if isinf(one) else one for one in _round(values))
-
-
 def _cells_of_parts(parts: PartErrors) -> StatedCells:
     """Describe the intervals of parts of cells, and the areas at which parts were measured."""
     errors = parts.map.block_errors
     assert errors is not None  # as the method of the map has a closed form
-    low, near, isolated = (float(f"{one:.6g}") for one in parts.unlisted(errors[-1].largest))
+    low, high = (float(f"{one:.6g}") for one in parts.unlisted(errors[-1].largest))
     noise = np.sqrt(parts.split.steps[0].variance.max(axis=0))
     levels = zip(parts.split.tree.strides, noise, strict=True)
     measured = [f"{keys:,} ({error:.3g})" for keys, error in levels if np.isfinite(error)]
@@ -294,10 +254,10 @@ def _cells_of_parts(parts: PartErrors) -> StatedCells:
         "the release: errors of the map, noise of parts, and how much places differ from their "
         f"surroundings, by public tables. Parts were measured at areas of {', '.join(measured)} "
         "keys (in brackets the standard error of a part of them). A part of a cell of which "
-        "nothing is listed has at most the cell's interval, from low to beside or alone; that of "
-        "another part is computed by the software"
+        "nothing is listed has at most the cell's interval, from low to high; that of another part "
+        "is computed by the software"
     )
-    return StatedCells(meaning, VERSION, low, near, isolated, closed_form=False, parts=PARTS)
+    return StatedCells(meaning, VERSION, low, high=high, parts=PARTS)
 
 
 def _area_errors(release: BaseRelease) -> tuple[StatedLevel, ...]:

@@ -1,7 +1,7 @@
-"""Estimate many regions of a release together, in closed form, and errors of the parts of a map.
+"""Estimate many regions of a release together, and errors of the parts of a map.
 
 The theory is in docs/uncertainty.md and docs/proofs/intervals.md, and formulas of parts are in
-:mod:`geodp.accuracy.part_errors`; simulated estimates are in :mod:`geodp.release.simulation`.
+:mod:`geodp.accuracy.part_errors`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.cell_interval import count_unseen
-from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z, round_out
-from geodp.accuracy.isolation_depth import node_margins
+from geodp.accuracy.interval import LAPLACE_Z, PLAIN, USUAL, WORST_CASE, Estimate, Z, round_out
 from geodp.accuracy.part_errors import PartEstimates, Split, Sum, intervals_around
-from geodp.accuracy.reach import RegionKeys, reach, strength
+from geodp.accuracy.reach import RegionKeys, count_unseen, node_margins, reach, strength
+from geodp.accuracy.region_interval import find_errors
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
-from geodp.kernels.cell_paths import PLAIN
 from geodp.release.base import BaseRelease
-from geodp.release.simulation import CLOSED_FORM
 from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -53,14 +50,14 @@ class PartErrors:
 
     alike: ClassVar[int] = 1
 
-    def estimate_all(self, regions: Sequence[Region], method: str) -> list[Estimate]:
+    def estimate_all(self, regions: Sequence[Region], interval: str) -> list[Estimate]:
         """Estimate sums over regions, with their standard errors and 95 % intervals.
 
         Parameters
         ----------
         regions : sequence of Region
-        method : str
-            How the errors of the map are estimated, see :meth:`geodp.Release.estimate`.
+        interval : str
+            That of the map, see :meth:`geodp.Release.estimate`.
 
         Raises
         ------
@@ -69,7 +66,7 @@ class PartErrors:
         """
         split = [self._divide(region) for region in regions]
         # Parts of a cell sum up to the cell exactly, so all parts have no error beyond the map's.
-        totals = self.map.estimate_all([cells for cells, _ in split], method=method)
+        totals = self.map.estimate_all([cells for cells, _ in split], interval=interval)
         return [
             self._estimate(region, cells, parts, total)
             for region, (cells, parts), total in zip(regions, split, totals, strict=True)
@@ -163,7 +160,7 @@ class PartErrors:
         count = self.table.counts_at(key).astype(np.float64)
         return intervals_around(count, estimates, people, (low, high))
 
-    def unlisted(self, error: float) -> tuple[float, float, float]:
+    def unlisted(self, error: float) -> tuple[float, float]:
         """Return the interval of the map's cells that are not listed, which bounds their parts."""
         intervals = self.map.intervals()
         assert intervals is not None  # as the method of the map has a closed form
@@ -237,7 +234,7 @@ def require_tree(release: BaseRelease) -> TreeVariance:
 def error_of_region(release: BaseRelease, region: Region) -> float:
     """Compute the closed-form standard error of a region; 0 where public totals fix the sum."""
     if release.parts is not None:
-        return release.parts.estimate_all([region], CLOSED_FORM)[0].standard_error
+        return release.parts.estimate_all([region], USUAL)[0].standard_error
     key = region.key
     if release.totals is not None:
         # Areas whose totals are public are met exactly, so only the other cells have an error.
@@ -248,13 +245,19 @@ def error_of_region(release: BaseRelease, region: Region) -> float:
     return float(np.sqrt(max(require_tree(release).region(key, grid), 0.0)))
 
 
-def estimate_regions(release: BaseRelease, regions: Sequence[Region]) -> Estimates:
-    """Estimate regions in closed form; see :meth:`geodp.Release.estimate`.
+def estimate_regions(
+    release: BaseRelease, regions: Sequence[Region], interval: str = USUAL
+) -> Estimates:
+    """Estimate regions; see :meth:`geodp.Release.estimate`.
 
-    Raises UsageError for a method without a closed form.
+    Raises UsageError for another interval, or a method without a closed form.
     """
+    if interval not in (USUAL, WORST_CASE):
+        raise UsageError(
+            f"interval= is {USUAL!r} or {WORST_CASE!r}, not {interval!r}.", code="interval-unknown"
+        )
     if release.parts is not None:
-        return Estimates.stack(release.parts.estimate_all(regions, CLOSED_FORM))
+        return Estimates.stack(release.parts.estimate_all(regions, interval))
     tree, count = require_tree(release), release.table.count
     keys = [region.key for region in regions]
     public_sums = np.zeros(len(regions), count.dtype)
@@ -270,14 +273,16 @@ def estimate_regions(release: BaseRelease, regions: Sequence[Region]) -> Estimat
     for batch in np.split(some, np.flatnonzero(np.diff(before)) + 1):
         if batch.size:
             cells = RegionKeys.of([keys[number] for number in batch.tolist()])
-            result.assign(batch, _estimate(release, tree, cells))
+            result.assign(batch, _estimate(release, tree, cells, interval))
     low, high = (np.asarray(ends + public_sums, np.float64) for ends in (result.low, result.high))
     return Estimates(result.count + public_sums, result.standard_error, low, high, result.clamped)
 
 
-def _estimate(release: BaseRelease, tree: TreeVariance, cells: RegionKeys) -> Estimates:
+def _estimate(
+    release: BaseRelease, tree: TreeVariance, cells: RegionKeys, interval: str
+) -> Estimates:
     """Estimate regions none of whose cells has a public total."""
-    method, grid, event = release.method, release.grid, release.event
+    method, grid = release.method, release.grid
     first, domain = cells.first, grid if method.skips_outside else None
     count = np.add.reduceat(release.table.counts_at(cells.key), first)
     # Without a clamp the released sum is unbiased and normal or Laplace: a symmetric interval.
@@ -291,26 +296,32 @@ def _estimate(release: BaseRelease, tree: TreeVariance, cells: RegionKeys) -> Es
         margin = round_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
         never = np.zeros(count.size, np.bool_)
         return Estimates(count, error, middle - margin, middle + margin, never)
+    if interval == WORST_CASE:
+        return _bound(release, tree, cells, count)
+    errors = find_errors(tree, release.node_sums, cells, domain)
+    low, high = errors.interval(count.astype(np.float64))
+    error = np.sqrt(np.maximum(errors.moments[0], 0))
+    return Estimates(count, error, low, high, errors.clamped)
+
+
+def _bound(release: BaseRelease, tree: TreeVariance, cells: RegionKeys, count: Any) -> Estimates:
+    """Estimate regions of a method that clamps, with bounds that assume nothing of the map."""
+    method, grid, event = release.method, release.grid, release.event
+    domain = grid if method.skips_outside else None
     strong = strength(tree, cells, event.is_normal)
-    # With a clamp the interval also reaches to where the clamp can have moved people from or to.
     visited = reach(tree, release.node_sums, cells, strong, domain)
-    error = np.sqrt(np.maximum(visited.variance[PLAIN], 0))
     isolated = losses = None
     if visited.clamped.any():
         isolated = method.isolated_cell(grid, event)
         losses = count_unseen(method.clamp_losses(grid, event), tree.fanouts)
     low, high = visited.interval(isolated, losses, node_margins(tree))
-    single = np.flatnonzero(np.diff(np.append(first, cells.key.size)) == 1)
-    # One cell has a narrower interval of its own, with margins measured on maps; the files have
-    # it, and an estimate must not contradict them.
-    if single.size:
-        intervals = release.intervals()
-        assert intervals is not None  # a closed form of regions implies one of cells
-        low[single], high[single] = intervals.of(cells.key[first[single]])
+    error = np.sqrt(np.maximum(visited.variance[PLAIN], 0))
     return Estimates(count, error, low, high, visited.clamped)
 
 
-def estimate_frame(release: BaseRelease, frame: Any, labels: Labels | None) -> Any:
+def estimate_frame(
+    release: BaseRelease, frame: Any, labels: Labels | None, interval: str = USUAL
+) -> Any:
     """Add ``COLUMNS`` to a ``GeoDataFrame`` of polygons.
 
     Rows whose polygons contain no cell of the domain have 0 ``cells`` and NaN elsewhere.
@@ -322,6 +333,8 @@ def estimate_frame(release: BaseRelease, frame: Any, labels: Labels | None) -> A
         In any CRS: vertices are transformed into that of the grid, if PROJ can do so exactly.
     labels : mapping, optional
         As for :meth:`geodp.grid.region.Region.of`.
+    interval : str
+        As for :meth:`geodp.Release.estimate`.
 
     Raises UsageError for a frame without a CRS, for a CRS that PROJ can only transform inexactly,
     for geometries that are no polygons, and for a frame that has a column of one of these names.
@@ -334,7 +347,7 @@ def estimate_frame(release: BaseRelease, frame: Any, labels: Labels | None) -> A
         )
     regions = regions_of_polygons(release.grid, shapes, labels)
     cells = np.array([region.cells for region in regions], np.int64)
-    result = estimate_regions(release, regions)
+    result = estimate_regions(release, regions, interval)
     columns: dict[str, Any] = {name: getattr(result, name) for name in COLUMNS[1:]}
     # NaN and not 0: without cells there is no estimate, and 0 people would be one.
     if not cells.all():

@@ -311,7 +311,7 @@ def divide_maps(ratio: MapRatio, bounds: Mapping[str, Bounds]) -> Interval:
 def _bound_cells(release: Release, key: KeyArray) -> Bounds:
     """Return the bounds of cells, which need not be listed."""
     # Those of files are rounded, and the same before and after a release is written.
-    intervals = Release(release.table, margins=release.margins).intervals()
+    intervals = Release(release.table).intervals()
     assert intervals is not None  # as a pyramid has closed forms
     count = np.asarray(release.table.counts_at(key), np.float64)
     return Bounds(count, np.zeros(key.size), *intervals.of(key))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from geodp.accuracy.interval import Tops
-from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import Rule, UsageError, printable
 from geodp.io.folder.kinds import kind_of
 from geodp.io.verify.card import (
@@ -60,7 +59,6 @@ class WrittenRelease(Release):
             prior=card.prior,
             # What else the card lists is of the method, or of the prior.
             postprocessing=tuple(one for one in card.post_processing if one.startswith(SMOOTHED)),
-            margins=state_margins(card),
             metadata=card.metadata,
             reading=card.reading,
             written=card,
@@ -202,13 +200,6 @@ def open_release(path: str | Path) -> WrittenRelease:
 def _open_table(folder: Path, card: Card) -> WrittenRelease:
     """Read the release of a table in a public folder, given its card."""
     return WrittenRelease.of(read_view(folder, card))
-
-
-def state_margins(card: Card) -> Margins | None:
-    """Return the margins of a card's intervals, if they are not those of the method."""
-    # Simulated margins are not on the card, but then the files' own intervals are used.
-    cells = card.expected_error.cells
-    return UNKNOWN if cells is not None and cells.closed_form else None
 
 
 def open_view(path: str | Path) -> View:

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 from geodp import progress
-from geodp.accuracy.margins import UNKNOWN
 from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -245,10 +244,10 @@ class TableDesign:
         )
         if not self.request.simulate:
             return release
-        from geodp.release.simulated_cells import simulate_cells  # slow to import
+        from geodp.release.settlements import simulate_settlements  # slow to import
 
         progress.begin("Simulating")
-        return simulate_cells(release, self.request.simulate)
+        return simulate_settlements(release, self.request.simulate)
 
 
 def prepare(
@@ -306,7 +305,7 @@ def _require_simulated(preview: Release, request: Request) -> None:
     """Raise UsageError if the requested release cannot be simulated."""
     if not request.simulate:
         return
-    from geodp.release.simulated_cells import require_simulated
+    from geodp.release.settlements import require_simulated
 
     require_simulated(preview, request.simulate)
     if request.totals is not None or request.prior is not None:
@@ -322,8 +321,7 @@ def _add_prior(preview: Release, method: Mechanism, prior: Prior | None) -> Rele
         return preview
     if not method.informed:
         raise UsageError(f"{method.name} takes no prior; pyramid does.", code="prior-needs-pyramid")
-    # The margins of public maps were measured without priors, so cells use the closed form.
-    return replace(preview, prior=prior.describe(), margins=UNKNOWN)
+    return replace(preview, prior=prior.describe())
 
 
 def _add_totals(

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from geodp.accuracy.area_sums import Areas, areas_of
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.closed_form import BlockError, cell_errors
-from geodp.accuracy.interval import Estimate, Tops
+from geodp.accuracy.interval import USUAL, Estimate, Tops
 from geodp.accuracy.interval_arithmetic import Figures
-from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import write_publication
@@ -31,11 +30,8 @@ from geodp.release.card import card_of, state_budget
 from geodp.release.estimates import PartErrors, error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
 from geodp.release.regional import Regional
-from geodp.release.simulated_estimates import simulate_estimates
-from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.table.card import Card
-from geodp.table.counts import CountTable, ReleasedTable
-from geodp.table.prior import Prior
+from geodp.table.counts import ReleasedTable
 
 SMOOTHED = "Smoothing over time"
 """Beginning of the sentence on cards of snapshots that were smoothed by others of their series."""
@@ -64,8 +60,8 @@ class Release(InMemory, Regional):
         The prior that the table was made with.
     postprocessing : tuple of str
         Post-processing in addition to that of the method, a sentence each.
-    margins : Margins, optional
-        Margins of single cells; default: those of public maps, for central methods that clamp.
+    simulated : int, optional
+        Number of simulated releases behind ``settlements``.
     settlements : StatedSettlements, optional
         Simulated biases of settlements, for the card.
     metadata : StatedMetadata, optional
@@ -99,17 +95,14 @@ class Release(InMemory, Regional):
         region: Any,
         labels: Labels | None = None,
         *,
-        method: str = CLOSED_FORM,
-        prior: CountTable | Release | Prior | None = None,
+        interval: str = USUAL,
     ) -> Any:
         """Estimate the sum over a region, with its standard error and a 95 % interval.
 
-        If no clamp can have changed the sum, the interval is that of the noise: 1.96 standard
-        errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Otherwise it
-        is wider (:mod:`geodp.accuracy.interval`), by at most what the clamp takes from isolated
-        cells; it is wide for regions that cut many nodes with few people in them. Simulation takes
-        seconds to minutes and gives narrower intervals; estimate many regions together then, see
-        :meth:`estimate_all`. For parts of a map see :mod:`geodp.accuracy.part_errors`.
+        The interval allows for the counts that were released as 0
+        (:mod:`geodp.accuracy.region_interval`), and so it may be narrower than the standard error
+        would make it, which is that of the noise. For parts of a map see
+        :mod:`geodp.accuracy.part_errors`.
 
         Everything is computed from the release alone; areas whose totals are public are exact.
 
@@ -118,10 +111,9 @@ class Release(InMemory, Regional):
         region, labels
             As for :meth:`geodp.grid.region.Region.of`; or a ``geopandas.GeoDataFrame`` of polygons
             in any CRS, which are estimated together.
-        method : str
-            ``"closed-form"`` or ``"simulation"``, see :mod:`geodp.release.simulation`.
-        prior : CountTable, Release or Prior, optional
-            For the simulation of a release with a prior: that prior.
+        interval : str
+            ``"usual"``, or ``"worst-case"``: a bound that assumes nothing of the map, several times
+            as wide (:mod:`geodp.accuracy.interval`).
 
         Returns
         -------
@@ -133,8 +125,8 @@ class Release(InMemory, Regional):
         Raises
         ------
         UsageError
-            For an unknown region, a frame without a CRS, a method without a closed form for it,
-            or one that cannot be simulated.
+            For an unknown region or interval, a frame without a CRS, or a method without a closed
+            form for it.
         """
         # Recognised by its methods, so that geopandas is not imported for other regions.
         if hasattr(region, "to_crs"):
@@ -143,13 +135,8 @@ class Release(InMemory, Regional):
                     "Give a frame of the polygons: estimate(series.to_frame('geometry')).",
                     code="polygons-no-frame",
                 )
-            if method != CLOSED_FORM:
-                raise UsageError(
-                    "A frame has closed forms; give its polygons to estimate_all.",
-                    code="frame-has-closed-forms",
-                )
-            return estimate_frame(self, region, labels)
-        return self.estimate_all([region], labels, method=method, prior=prior)[0]
+            return estimate_frame(self, region, labels, interval)
+        return self.estimate_all([region], labels, interval=interval)[0]
 
     @cached_property
     def parts(self) -> PartErrors | None:
@@ -168,29 +155,14 @@ class Release(InMemory, Regional):
         regions: Iterable[Any],
         labels: Labels | None = None,
         *,
-        method: str = CLOSED_FORM,
-        prior: CountTable | Release | Prior | None = None,
+        interval: str = USUAL,
     ) -> list[Estimate]:
-        """Estimate many regions, in their order, from the same simulated releases.
+        """Estimate many regions together, in their order.
 
         Parameters and errors are those of :meth:`estimate`.
         """
         cells = [Region.of(self.grid, one, labels) for one in regions]
-        if method == CLOSED_FORM:
-            if prior is not None:
-                raise UsageError(
-                    "Closed forms need no prior: leave it out, or simulate "
-                    "(method='simulation', --method simulation).",
-                    code="prior-for-simulation-only",
-                )
-            return [*estimate_regions(self, cells)]
-        if method != SIMULATION:
-            raise UsageError(
-                f"Errors are estimated by {CLOSED_FORM} or by {SIMULATION}.",
-                code="errors-method-unknown",
-            )
-        given = prior.table if isinstance(prior, Release) else prior
-        return simulate_estimates(self, cells, given)
+        return [*estimate_regions(self, cells, interval)]
 
     def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
         """Return the counts of many regions by their quantity; ``options``: of `estimate_all`."""
@@ -336,13 +308,8 @@ class Release(InMemory, Regional):
     def _table_intervals(self) -> Intervals:
         return self._intervals(self._alike)
 
-    @property
-    def cell_margins(self) -> Margins:
-        """Margins of cells for intervals in closed form."""
-        return MARGINS if self.has_public_margins else self.margins or UNKNOWN
-
     def _intervals(self, error: float | None, tops: Tops | None = None) -> Intervals:
-        return cell_intervals(self.method, self.table, error, tops, self.cell_margins)
+        return cell_intervals(self.method, self.table, error, tops)
 
     def _variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         return self.method.variances_of(self.grid, self.event, stride, block)

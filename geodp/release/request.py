@@ -52,9 +52,8 @@ class Request:
         at no further cost: True, or the smallest areas that are published completely, such as
         ``"basic"`` in the order of official areas, ``"cell"``, or a number of cells of a block.
     simulate : int
-        Number of releases to simulate for the intervals of cells and the biases of settlements, 20
-        to 10,000 (:mod:`geodp.release.simulated_cells`); each costs the time of several releases.
-        Default: 0, margins of public maps.
+        Number of releases to simulate for the biases of settlements on the card, 20 to 10,000
+        (:mod:`geodp.release.settlements`); each costs the time of a release. Default: 0, none.
     metadata : mapping, optional
         Metadata by the publishing office, such as ``title``, ``contact`` and ``reference_date``;
         all names are the fields of :class:`geodp.table.card.StatedMetadata`.

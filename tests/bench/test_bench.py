@@ -23,7 +23,6 @@ from bench.measure import cost
 from bench.measure import errors as accuracy
 from bench.suites import (
     audit,
-    coverage,
     held_out,
     methods,
     peers,
@@ -225,11 +224,6 @@ def test_audits_are_measured():
     assert "k-anonymity" in audit.show(found)
 
 
-def test_the_committed_intervals_hold():
-    shares = [row[kind] for row in saved("coverage")["rows"] for kind in coverage.KINDS]
-    assert min(share["interval"] for share in shares if share["cells"]) > 0.94
-
-
 def test_settlements_are_planted_alone_on_land():
     grid = geodp.Grid.mesh("jis:half", bounds=(139.0, 34.5, 141.0, 36.5))
     people, label = settlements.plant(cut_to_land(grid, "land:japan"), {"4 km": (9, 1)})
@@ -356,25 +350,3 @@ def test_the_committed_figures_show_what_is_claimed():
     for row in found["gaussian"] + found["planned"]:
         for ratio, error in zip(row["ratio"], row["ratio_se"], strict=True):
             assert abs(ratio - 1) < (0.02 if error < pyramid.SURE else 5 * error)
-
-
-def test_kinds_of_cells():
-    people = np.zeros((24, 24), np.int64)
-    people[:12, :6], people[3, 3] = 5, 2000
-    people[4, 5], people[18, 18] = 1000, 7
-    kind = np.array(coverage.KINDS)[coverage.kinds(people)]
-    assert kind[18, 18] == "isolated"
-    assert kind[3, 3] == "dense"
-    assert kind[4, 5] == "dense edge"
-    assert kind[0, 0] == kind[2, 3] == "sparse"
-    assert kind[11, 2] == "edge"
-    assert (kind == "empty").sum() == 24 * 24 - 12 * 6 - 1
-
-
-def test_intervals_hold_most_cells_of_every_kind():
-    people = np.random.default_rng(1).poisson(40, (32, 32)) * (np.indices((32, 32))[1] < 20)
-    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((32, 32)))
-    found = coverage.covered(table, "pyramid", Fraction(1), 20)
-    assert sum(share["cells"] for share in found.values()) == people.size
-    for kind in ("empty", "edge", "sparse"):
-        assert found[kind]["interval"] > 0.93

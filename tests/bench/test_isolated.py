@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from bench.inputs.isolated import ISOLATION, MIN_ISOLATED, place_isolated
-from geodp.release.simulated_cells import AROUND, ISOLATED, SETTLEMENT_KINDS, SIZES
+from geodp.release.settlements import AROUND, ISOLATED, SETTLEMENT_KINDS, SIZES
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
 from tests.release.test_settlements import cells, near

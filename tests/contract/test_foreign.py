@@ -3,7 +3,7 @@
 from tests.contract.using import DONE, WRONG_CALL, require_refused
 
 OWN = {
-    "counts": ("--method", "closed-form"),
+    "counts": ("--interval", "worst-case"),
     "flows": ("--simulations", "20"),
     "amounts": ("--quantile", "0.5"),
 }

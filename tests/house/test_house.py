@@ -195,7 +195,7 @@ LATE = {
     ("release/frames", "io/write"): "only notebooks draw, and only xarray asks for a CRS",
     ("release/index_kind", "io/verify"): "the list of kinds loads no kind",
     ("release/index_kind", "release"): "the list of kinds loads no kind",
-    ("release/publish", "release/simulated_cells"): "few releases have simulated errors",
+    ("release/publish", "release/settlements"): "few releases have simulated errors",
 }
 """The places may be packages; each row stands for at least one import. Imports of libraries are in
 :data:`OUTSIDE`, and the shell imports inside functions whatever loads NumPy."""
@@ -395,7 +395,7 @@ def test_imports_inside_functions_are_those_of_the_list():
         ("grid/grid", "def f():\n    import shapely", False),
         ("cli/inputs", "def f():\n    from geodp.grid.grid import Grid", False),
         ("tools/plan/commands/plan", "def f():\n    from geodp.grid.grid import Grid", False),
-        ("release/publish", "def f():\n    from geodp.release import simulated_cells", False),
+        ("release/publish", "def f():\n    from geodp.release import settlements", False),
     ],
 )
 def test_a_planted_import_inside_a_function_is_found(file, planted, found):
@@ -403,7 +403,7 @@ def test_a_planted_import_inside_a_function_is_found(file, planted, found):
     late = find_late({**dict.fromkeys(read_sources(), ""), file: planted})
     assert bool(late & wrong_rows(late | allowed)) == found
     assert wrong_rows(allowed) == set()
-    assert wrong_rows(allowed - {("release/publish", "release/simulated_cells")}) != set()
+    assert wrong_rows(allowed - {("release/publish", "release/settlements")}) != set()
 
 
 def read_sources():

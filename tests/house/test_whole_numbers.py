@@ -18,7 +18,6 @@ import pytest
 
 import geodp
 from geodp.kernels import (
-    cell_paths,
     jit,
     key_lists,
     multiplicative_weights,
@@ -101,13 +100,6 @@ NOISY = {
     multiplicative_weights: ("fit _fill", "noisy counts, and an estimate"),
     raster: ("find_empty spread", "released counts, and their intervals"),
     rectangles: ("sums", "evaluation, which releases nothing"),
-    cell_paths: (
-        "_above _sum _find_meeting find_full find_company _derive_state _follow _max_dropped "
-        "_move _wake _scan_children _move_people _pass_states _pass_node _climb_level "
-        "_look_around _states _prepare _count_reached climb _loss_of _margins _class_of "
-        "find_classes find_ends",
-        "released counts, and what is known of their errors",
-    ),
 }
 """Kernels that may compute with floating point, and what they see instead of true counts."""
 

@@ -30,7 +30,7 @@ from geodp.local.files import write_reports, write_sums
 from geodp.local.opening import _charge
 from geodp.local.round import Round
 from geodp.release.release import Release
-from geodp.release.simulated_cells import errors_of
+from geodp.release.remaking import errors_of
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.law

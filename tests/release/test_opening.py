@@ -31,18 +31,6 @@ def test_what_is_opened_is_what_was_written(name, tmp_path):
     assert again.estimate(cells[:1]).count == made.estimate(cells[:1]).count
 
 
-def test_margins_of_simulation_are_those_of_the_files(tmp_path):
-    table = geodp.CountTable.from_index(METRES, [[2, 3, 7], [4, 4, 1]], [90, 70, 5])
-    made = geodp.publish(table, epsilon=1, key=KEY, simulate=20, contribution=1)
-    made.write(tmp_path / "out")
-    again = geodp.open(tmp_path / "out" / "public")
-    frame = again.to_pandas()
-    estimates = [again.estimate(key[None]) for key in again.table.key]
-    assert [one.high for one in estimates] == frame.high.tolist()
-    unlisted = np.setdiff1d(np.arange(96, dtype=np.uint64), again.table.key)[:1]
-    assert again.estimate(unlisted).high >= made.estimate(unlisted).high - 1e-3
-
-
 def test_public_totals_stay_exact(tmp_path):
     grid = Grid.mesh("jis:half", bounds=(139, 35, 139.125, 35.0833333333)).with_official_order()
     table = geodp.CountTable.from_index(grid, [[0, 3], [1, 5]], [70, 30])

@@ -11,8 +11,6 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.mechanisms.trees import informed
-from geodp.release import simulated_estimates, simulation
-from geodp.release.simulation import Simulation
 from geodp.table.prior import Prior
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
@@ -111,70 +109,19 @@ def test_refused_before_any_charge(tmp_path, kwargs, sentence):
     assert not ledger.charges("census")
 
 
-SIMULATION = {"method": "simulation"}
 PLACES = [(0, 0, 4, 4), (3, 5, 20, 17), (8, 8, 9, 9), (10, 2, 31, 30)]
 
 
-def test_simulation_needs_the_prior_of_the_release():
-    release = publish(**PRIOR_ARGUMENTS)
-    with refuses(UsageError, "prior-not-given") as caught:
-        release.estimate((0, 0, 4, 4), **SIMULATION)
-    assert SOURCE in str(caught.value)
-    with refuses(UsageError, "prior-not-used"):
-        publish().estimate((0, 0, 4, 4), **SIMULATION, prior=BEFORE)
-    with refuses(UsageError, "prior-for-simulation-only"):
-        release.estimate((0, 0, 4, 4), prior=BEFORE)
-    coarse = Prior(GRID, BEFORE.key[:1] * np.uint64(0), np.array([9]), 4, SOURCE)
-    with refuses(UsageError, "prior-differs"):
-        release.estimate((0, 0, 4, 4), **SIMULATION, prior=coarse)
-
-
-def test_simulated_intervals_with_a_prior_are_narrower_and_hold(monkeypatch):
-    monkeypatch.setattr(simulation, "RELEASES", 60)
-    held, widths = [], []
-    for number in range(4):
+def test_intervals_with_a_prior_hold():
+    held = []
+    for number in range(8):
         key = geodp.NoiseKey((number + 50).to_bytes(32, "little"))
-        release = publish(**PRIOR_ARGUMENTS, key=key)
-        closed = release.estimate_all(PLACES)
-        simulated = release.estimate_all(PLACES, **SIMULATION, prior=BEFORE)
-        if number == 0:
-            given = Prior.of(GRID, BEFORE, SOURCE)
-            assert simulated == release.estimate_all(PLACES, **SIMULATION, prior=given)
-        for place, plain, one in zip(PLACES, closed, simulated, strict=True):
+        for place, one in zip(
+            PLACES, publish(**PRIOR_ARGUMENTS, key=key).estimate_all(PLACES), strict=True
+        ):
             true = NOW.counts_at(Region.of(GRID, place).key).sum()
             held.append(one.low <= true <= one.high)
-            widths.append((one.high - one.low) / (plain.high - plain.low))
     assert np.mean(held) >= 0.9
-    assert np.mean(widths) < 0.7
-
-
-def test_a_prior_without_any_use_is_simulated_as_without_it(monkeypatch):
-    monkeypatch.setattr(simulation, "RELEASES", 30)
-    even = geodp.CountTable.from_dense(np.ones(GRID.shape, np.int64), GRID)
-    key = geodp.NoiseKey((9).to_bytes(32, "little"))
-    plain = publish(key=key)
-    informed_release = publish(key=key, prior=even, prior_source=SOURCE)
-    assert not any(level.reliability for level in informed_release.prior.levels)
-    with_it = informed_release.estimate_all(PLACES[1:2], **SIMULATION, prior=even)
-    assert with_it == plain.estimate_all(PLACES[1:2], **SIMULATION)
-
-
-def test_the_roughness_of_stand_ins_is_that_of_the_card(monkeypatch):
-    release = publish(**PRIOR_ARGUMENTS)
-    tree = release.method.tree_variance(GRID, release.event)
-    prior = Prior.of(GRID, BEFORE, SOURCE)
-    simulated = Simulation(release.method, release.table, release.event, tree, 20, prior)
-    strides = [*np.cumprod(tree.fanouts[::-1])[::-1].tolist(), 1]
-    nodes = simulated_estimates.ReleasedNodes.of(simulated, strides)
-    random = np.random.default_rng(1)
-    roughness = simulated_estimates._fit_roughness(simulated, nodes, release.prior, random)
-    found = []
-    for trial in range(10):
-        standin = simulated.stand_in(release.table.key, nodes.draw(roughness, random))
-        assert abs(int(standin.count.sum()) - int(release.table.total)) < 100
-        found.append(simulated.release_stating(standin, trial)[1].levels[-1].reliability)
-    wanted = release.prior.levels[-1].reliability
-    assert np.mean(found) == pytest.approx(wanted, abs=0.1)
 
 
 def test_public_totals_and_measurements_go_with_it():

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import geodp
-from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
 from geodp.mechanisms.central.laplace import Laplace
@@ -19,7 +18,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.terms import Terms
 from geodp.release.card import card_of
-from geodp.release.simulated_cells import errors_of
+from geodp.release.remaking import errors_of
 from geodp.table.card import StatedMetadata
 from tests.keys import keep
 from tests.ledgers import small_ledger
@@ -329,7 +328,6 @@ def test_the_card_of_a_release_is_worked_out_before_the_draw_alone(monkeypatch):
         {"people": 9.0},
         {"public_facts": ("a fact",)},
         {"postprocessing": ("smoothed",)},
-        {"margins": UNKNOWN},
         {"metadata": StatedMetadata(title="other")},
         {"custom_method": Pyramid(passes=1)},
         {"table": geodp.publish(TABLE, epsilon=2, contribution=1).table},

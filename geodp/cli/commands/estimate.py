@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from geodp.accuracy.interval import USUAL, WORST_CASE
 from geodp.cli.figures import ShownRows, show_answers
 from geodp.cli.help import with_options
 from geodp.cli.layers import LAYERS, is_layer, write_layer
@@ -27,20 +28,17 @@ from geodp.cli.using import (
 )
 from geodp.errors import UsageError
 from geodp.options.option import Option, grouped
-from geodp.options.shared import AREAS, AS_FILE, CHANGES, LABEL, PRIOR_AGAIN, TIME
-
-METHODS = ("closed-form", "simulation")
+from geodp.options.shared import AREAS, AS_FILE, CHANGES, LABEL, TIME
 
 OF_COUNTS = grouped(
     "Counts",
     Option(
-        "--method",
-        "How errors are computed: simulation takes minutes, and gives narrower intervals.",
-        choices=METHODS,
-        default=METHODS[0],
-        everyday=True,
+        "--interval",
+        "Which 95 % intervals: worst-case is a bound that assumes nothing of the map, and is "
+        "several times as wide.",
+        choices=(USUAL, WORST_CASE),
+        default=USUAL,
     ),
-    PRIOR_AGAIN,
 )
 """Options of estimates of counts alone."""
 
@@ -61,7 +59,7 @@ def estimate(**options: Any) -> None:
 
     \b
     geodp estimate release-2025 --area 5339 --area 5340
-    geodp estimate release-2025 --polygons cities.geojson --method simulation
+    geodp estimate release-2025 --polygons cities.geojson
     geodp estimate release-of-tracts --polygons counties.shp --polygon-name GEOID
     geodp estimate release-2025 --polygons schools.gpkg --output schools-with-counts.gpkg
     geodp estimate release-by-sex --area 5339 --label sex=f
@@ -97,15 +95,13 @@ def estimate(**options: Any) -> None:
 
 
 def _estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
-    """Estimate quantities that every kind has, and counts by a method."""
-    from geodp.release.opening import open_release
+    """Estimate quantities that every kind has, and counts with a choice of intervals."""
     from geodp.release.release import Release
 
     if not isinstance(next(iter(parts.values())), Release):
         return estimate_quantities(parts, options)
-    prior = None if options["prior"] is None else open_release(options["prior"])
-    found = estimate_quantities(parts, options, method=options["method"], prior=prior)
-    return replace(found, about={"method": options["method"]})
+    found = estimate_quantities(parts, options, interval=options["interval"])
+    return replace(found, about={"interval": options["interval"]})
 
 
 def _estimate_changes(parts: Parts, options: Mapping[str, Any]) -> ShownRows:

@@ -24,7 +24,7 @@ def verify(release: Path, as_json: bool, memory: str | None) -> None:
     from geodp.io.verify.readback import VERIFYING, read_within
     from geodp.io.verify.verify import verify as run
     from geodp.release.opening import open_view
-    from geodp.release.simulated_cells import errors_of
+    from geodp.release.remaking import errors_of
 
     with report_progress(), read_within([release], memory, VERIFYING):
         progress.begin("Verifying", public=True)

@@ -14,8 +14,8 @@ from math import isclose
 from typing import Any
 
 from geodp import __version__
-from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.part_errors import VERSION as PARTS
+from geodp.accuracy.region_interval import VERSION
 from geodp.errors import Rule, VerificationError
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import event_of
@@ -267,7 +267,7 @@ def check_intervals(remaking: Remaking) -> str:
         return "none: the error depends on the data"
     _check_columns(view, view.errors.written)
     _require_made_by_simulation(card)
-    is_current = made is not None and made.version in (VERSION, DROPPED_VERSION)
+    is_current = made is not None and made.version == VERSION
     again = remaking.release
     if made is None or not is_current or made.parts not in (None, PARTS):
         return OTHER_VERSION
@@ -280,9 +280,6 @@ def check_intervals(remaking: Remaking) -> str:
     )
     assert computed is not None
     assert own.cells is not None
-    # An older card has the intervals of its version, which is no fault of the release.
-    if made.version != own.cells.version:
-        return OTHER_VERSION
     for part in slices(view.size):
         expected = computed.columns(view.table.key[part], part)
         require(

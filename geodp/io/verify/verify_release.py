@@ -28,9 +28,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
-from statistics import NormalDist
+from itertools import accumulate
 from string import Formatter
-from typing import Any
+from typing import Any, NamedTuple
 
 CARD, SUMS, NOTICE = "release.json", "SHA256SUMS", "WITHDRAWN.json"
 # Numbers of a card may be a stranger's: each pattern and limit bounds the work they can cause.
@@ -93,12 +93,13 @@ ISOLATED = "one isolated populous cell, which the clamp lowers"
 # A release id is the digest of table and card without these, which are known only after it.
 UNHASHED, EXTRAS = ("name", "release_id", "files", "left_out"), ("standard_error", "low", "high")
 NORMAL, LAPLACE = 1.96, 2.118  # half a 95 % interval, in standard errors
-SKEWED = 2.33  # the same to the side to which the error of an isolated cell is skewed
-RISK = 0.1  # of taking one empty child on a path for an occupied one
-FEW = 3.0  # standard deviations of one child below which its siblings may be empty
-AROUND = 16  # the class of a cell follows from its smallest node of so many cells or more
-DROPPING = 3  # version of the intervals of methods that drop children below a threshold
-RARE, MORE = 3.69, 1.9  # at most RARE are expected where none is seen, and n + MORE n**0.5 where n
+# Intervals of methods that clamp: their version, and its constants, which are described in
+# geodp/accuracy/region_interval.py. A card of another version has intervals of other rules.
+VERSION = 6
+HIDDEN, FEW = 0.35, 0.25
+WEAK = 1.5
+MOVED = 2.1
+DROPPED, DROPPED_SQUARE = 0.4, 0.5
 # Splits of a mesh code by level (JIS X 0410), and of each split: how many digits it adds, what a
 # step north and a step east add to their number, and the least number.
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
@@ -441,14 +442,15 @@ def check_counts(folder: str, card: dict[str, Any]) -> str:
     key_order, errors, seen = KeyOrder.of(folder, card), card["expected_error"], set()
     listed: tuple[array[int], list[Any], array[float], array[float]]
     listed = array("Q"), [], array("d"), array("d")
+    cells = errors.get("cells") or {}
     # Which cells a mask leaves out stands in the raster, which is not read here.
-    tree = (errors.get("cells") or {}).get("tree") if domain["mask"] is None else None
+    has_tree = cells.get("version") == VERSION and "tree" in cells and domain["mask"] is None
     largest = math.inf if errors["blocks"] is None else errors["blocks"][0]["largest"]
     for rows, row in enumerate(cells_of(folder, card), 1):
         require(rows <= domain["cells"], "There are more rows than cells.")
         value = count(row[name], integer, nonnegative)
         total += value
-        if errors["blocks"] is None and "parts" not in (errors.get("cells") or {}):
+        if errors["blocks"] is None and "parts" not in cells:
             require(not {*EXTRAS} & set(row), "There are standard errors, and the card has none.")
         else:
             in_range = 0 < float(row["standard_error"]) <= largest
@@ -460,7 +462,7 @@ def check_counts(folder: str, card: dict[str, Any]) -> str:
         seen.add(index)
         before, last = last, rows if key_order is None else key_order.encode(index)
         require(last > before, f"Row {rows} is not in key order.")
-        if tree is not None and key_order is not None:
+        if has_tree and key_order is not None:
             listed[0].append(last)
             listed[1].append(int(value) if integer else float(value))
             listed[2].append(float(row["low"]))
@@ -468,7 +470,7 @@ def check_counts(folder: str, card: dict[str, Any]) -> str:
     detail = f"{rows} cells, {total if integer else float(total)} in all"
     if listed[0]:
         assert key_order is not None
-        require_ends(Climb(Tree(card, key_order), key_order, *listed[:2]), *listed[2:])
+        require_ends(Tree(card, key_order, *listed[:2]), *listed[2:])
         detail += "; their intervals follow from the counts"
     return detail
 
@@ -478,24 +480,20 @@ def fits_interval(
 ) -> bool:
     """Return whether an interval follows from the count and the standard error of its row.
 
-    Where a method clamps, it follows from all counts, see :class:`Climb`. Here it has to lie within
-    what the card says that a cell can have lost; that does not bound what a threshold has moved.
+    Where a method clamps, it follows from all counts, see :class:`Tree`.
     """
     errors, cells = card["expected_error"], card["expected_error"].get("cells")
     if not -math.inf < low <= value <= high < math.inf:
         return False
     if cells is None or errors["blocks"] is None or "parts" in cells:
         return True
+    if card["mechanism"]["nonnegative"]:
+        return low >= 0
     normal = card["guarantee"]["rho"] is not None or card["guarantee"].get("model") == "local"
-    # Three decimals are written; floats of large counts have fewer.
-    digits = 0.002 + 1e-15 * abs(value)
-    if not card["mechanism"]["nonnegative"]:
-        margin = (NORMAL if normal else LAPLACE) * error
-        near = digits + 1e-5 * margin  # six digits of the error are written
-        return all(abs(side - margin) <= near for side in (value - low, high - value))
-    reach = max(cells["beside"], cells["alone"]) * LAPLACE / NORMAL + digits
-    drops = cells["version"] >= DROPPING
-    return low >= 0 and high - value <= reach and (drops or value - low <= reach)
+    margin = (NORMAL if normal else LAPLACE) * error
+    # Three decimals of an end are written, six digits of the error, and floats of large counts.
+    near = 0.002 + 1e-15 * abs(value) + 1e-5 * margin
+    return all(abs(side - margin) <= near for side in (value - low, high - value))
 
 
 def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str]]:
@@ -880,260 +878,132 @@ def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple
     return numbers
 
 
-class Level:
-    """Nodes of one level of a tree in key order, the cells being the lowest.
+class Error(NamedTuple):
+    """The error of a node's count, given which nodes were released as 0.
 
-    Each has its key, its count, and how many cells below it are listed (``listed``) and hold
-    somebody beyond doubt (``sure``).
+    Variance and fourth cumulant of its noise, the variance of the people in nodes that were
+    released as 0 (``hidden``), how many it received from elsewhere (``moved``; negative: it lost
+    them), and whether a node above has a child that was released as 0 (``clamped``).
     """
 
-    def __init__(self, key: Any, held: Any, listed: Any, sure: Any) -> None:
-        self.key, self.held, self.listed, self.sure = key, held, listed, sure
+    variance: float
+    fourth: float
+    hidden: float = 0.0
+    moved: float = 0.0
+    clamped: bool = False
 
-    def above(self, fanout: int, threshold: float) -> tuple[Level, array[int], list[Any]]:
-        """Return the parents, the parent of each node, and a summary of each parent's children.
+    def interval(self, count: float) -> tuple[float, float]:
+        """Return the low and the high end of the 95 % interval around a released count."""
+        # A sum that is known exactly has no variance to divide the tails by.
+        variance = max(self.variance + self.hidden, 1e-12)
+        # The longer the tails, the nearer to Laplace noise.
+        excess = min(max(self.fourth / variance**2 / 3, 0.0), 1.0)
+        margin = (NORMAL + (LAPLACE - NORMAL) * excess) * math.sqrt(variance)
+        # Where nothing was released as 0, few people are no sign of empty children.
+        moved = self.moved if self.clamped else 0.0
+        return max(count - margin - max(moved, 0.0), 0.0), count + margin + max(-moved, 0.0)
 
-        The summary: how many children are listed, how many hold less than ``threshold``, and
-        how many people these hold together.
-        """
-        # Keys are increasing, so that children of one parent follow each other.
-        above, parent = Level(array("Q"), [], array("Q"), array("Q")), array("Q")
-        summary: list[Any] = []
-        for key, held, listed, sure in zip(self.key, self.held, self.listed, self.sure):
-            if not above.key or above.key[-1] != key // fanout:
-                above.key.append(key // fanout)
-                above.held.append(0)
-                above.listed.append(0)
-                above.sure.append(0)
-                summary.append([0, 0, 0])
-            parent.append(len(above.key) - 1)
-            above.held[-1] += held
-            above.listed[-1] += listed
-            above.sure[-1] += sure
-            summary[-1][0] += 1
-            summary[-1][1] += held < threshold
-            summary[-1][2] += held * (held < threshold)
-        return above, parent, summary
+
+class Level(NamedTuple):
+    """Moments of the children of the nodes of a level, and the rule that drops some of them.
+
+    ``digits``, ``below``: how many digits the keys of a node share, and those of a child.
+    """
+
+    digits: int
+    below: int
+    variance: float
+    fourth: float
+    threshold: float
+    scale: float
+
+    def hand_down(self, above: Error, counts: list[Any], possible: int) -> Iterator[Error]:
+        """Yield the errors of the listed children of a node, of so many that it can have."""
+        listed, zeros = len(counts), possible - len(counts)
+        # Noise lifts a child above the threshold the more often, the more people it has.
+        kept = min((listed + 1) / (possible + 2), 0.5)
+        dropped = max(self.threshold - self.scale * math.log(0.5 / kept), 0.0)
+        part = listed / possible
+        unseen = HIDDEN * part * min(part / FEW, 1.0) * self.variance + DROPPED_SQUARE * dropped**2
+        # A child has all of its own error, and each of those that are listed an equal part of it.
+        mean = 1 / listed
+        squares = (1 - mean) ** 2 + (listed - 1) * mean**2
+        powers = (1 - mean) ** 4 + (listed - 1) * mean**4
+        error = Error(
+            self.variance * squares + above.variance * mean**2,
+            self.fourth * powers + above.fourth * mean**4,
+            (unseen * zeros + above.hidden) * mean**2,
+            (DROPPED * dropped * zeros + above.moved) * mean,
+            above.clamped or zeros > 0,
+        )
+        # A weak child may be empty: the others, if there are any, lack what it received.
+        bound = WEAK * math.sqrt(self.variance) + self.threshold
+        weak = [count for count in counts if count < bound]
+        people, firm = sum(weak), listed - len(weak)
+        for count in counts:
+            received = count if count < bound else 0
+            given = mean if firm == 0 else 0.0 if count < bound else 1 / firm
+            yield error._replace(moved=error.moved + MOVED * (received - given * people))
 
 
 class Tree:
-    """The card's tree, from the cells up: fan-outs, and what is known of the errors of levels."""
+    """The card's tree over the listed cells: from all counts follow the intervals."""
 
-    def __init__(self, card: dict[str, Any], order: KeyOrder) -> None:
-        tree, guarantee = card["expected_error"]["cells"]["tree"], card["guarantee"]
-        self.card, self.isolated = tree, card["expected_error"]["isolated_cell"]
-        self.fanouts, self.variances = tree["fanouts"][::-1], tree["variances"][::-1]
-        self.fourths = tree["fourth_cumulants"][::-1] or [0.0] * len(self.variances)
-        self.losses, self.dropped = (tree["losses"] or [])[::-1], tree["dropped"][::-1]
-        self.lost = [math.inf if one is None else one for one in tree["alone"]]
-        cells = math.prod(radix for _, radix in order.digits)
-        require(math.prod(self.fanouts) == cells, "The card's tree is not one of its cells.")
-        # Below ``strong`` standard deviations a node may be empty and have got its people by noise.
-        chance = RISK / (1 + sum(self.fanouts))
-        if guarantee["rho"] is not None or guarantee.get("model") == "local":
-            self.strong = NormalDist().inv_cdf(1 - chance)
-        else:
-            self.strong = math.log(0.5 / chance) / math.sqrt(2)
-        self.company = FEW * math.sqrt(self.variances[0])
-        self.whole = [self.margin_of_node(level) for level in range(len(self.variances))]
-
-    def margin_of_node(self, level: int) -> float:
-        """Return half the interval of a node without a clamp, by its level from the cells up."""
-        state: tuple[float, ...] = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-        for i in range(level, len(self.fanouts)):
-            state = share_out(state, self.fanouts[i], 0, False, self.variances[i], self.fourths[i])
-        return margin(state[:3], (self.variances[-1], self.fourths[-1]))
-
-    def losses_at(self, levels: int) -> tuple[float, float]:
-        """Return mean and standard deviation of what the clamp takes at levels, which are bits."""
-        taken = [pair for i, pair in enumerate(self.losses) if levels >> i & 1]
-        return sum(pair[0] for pair in taken), math.sqrt(sum(pair[1] ** 2 for pair in taken))
-
-    def reach(self, plain: float, levels: int) -> float:
-        """Return how far a cell's true count can be above the released one, clamped at levels."""
-        reach = math.inf
-        if self.isolated is not None:
-            bias, rmse = self.isolated["bias"], self.isolated["rmse"]
-            reach = max(plain, SKEWED * math.sqrt(max(rmse**2 - bias**2, 0.0))) - bias
-        if self.losses:
-            mean, spread = self.losses_at(levels)
-            reach = min(reach, mean + math.hypot(plain, spread * SKEWED))
-        return reach
-
-    def factors(
-        self, is_sure: bool, cells: int, children: int, listed: int, sure: int
-    ) -> tuple[float, float]:
-        """Return how many standard errors a cell is off below and above at most, by its class.
-
-        Among the ``cells`` around it, itself included, ``listed`` are listed and ``sure`` hold
-        somebody beyond doubt; its parent has ``children``. Infinite for an isolated cell.
-        """
-        others, zeros = cells - 1, cells - listed
-        if sure <= is_sure or zeros >= others:
-            return math.inf, math.inf
-        row = sum(bound < children for bound in self.card["children"])
-        column = sum(bound < zeros / max(others, 1) for bound in self.card["shares"])
-        sides = [self.card[side][row][column] for side in ("below", "above")]
-        return tuple(math.inf if one is None else one for one in sides)  # type: ignore[return-value]
-
-
-class Climb:
-    """Listed cells on their way from their own nodes up to the root, a level at a time.
-
-    A cell of a method that clamps lost people to empty cells around it. The cell together with all
-    around it that may be empty lost nothing; ``outer`` is what was released of these. Bits of
-    ``clamped`` are the levels at which a sibling was released as 0.
-    """
-
-    def __init__(self, tree: Tree, order: KeyOrder, key: array[int], value: list[Any]) -> None:
-        n, sure = len(key), array("Q", [one >= tree.company for one in value])
-        self.tree, self.order, self.value = tree, order, value
-        self.level = Level(key, value, array("Q", [1]) * n, sure)
-        self.node, self.state, self.outer = array("Q", range(n)), array("Q", [0]) * n, list(value)
-        self.states: list[tuple[float, ...]] = [(1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0)]
-        self.moved, self.clamped = array("d", [0]) * n, array("Q", [0]) * n
-        self.depth, self.alone = array("Q", [0]) * n, array("B", [1]) * n
-        self.children = array("Q", [1]) * n
-        self.around = [(1, 1, one) for one in sure]
-        digits, stride = len(order.digits), 1
-        for i, fanout in enumerate(tree.fanouts):
+    def __init__(
+        self, card: dict[str, Any], order: KeyOrder, key: array[int], value: list[Any]
+    ) -> None:
+        tree = card["expected_error"]["cells"]["tree"]
+        fanouts, variances = tree["fanouts"], tree["variances"]
+        fourths = tree["fourth_cumulants"] or [0.0] * len(variances)
+        drops = tree["dropped"] or [(0.0, 0.0)] * len(fanouts)
+        self.order, self.key, self.sums = order, key, [0, *accumulate(value)]
+        self.root, self.levels, digits = Error(variances[0], fourths[0]), [], 0
+        self.strides = [math.prod(radix for _, radix in order.digits)]
+        require(math.prod(fanouts) == self.strides[0], "The card's tree is not one of its cells.")
+        for i, fanout in enumerate(fanouts):
             below, size = digits, 1
             while size < fanout:
-                digits -= 1
-                size *= order.digits[digits][1]
+                size *= order.digits[below][1]
+                below += 1
             require(size == fanout, "A level of the card's tree splits a digit of its keys.")
-            # The class follows from the lowest nodes of 16 keys or more, or else from the root.
-            is_around = stride < AROUND and (
-                stride * fanout >= AROUND or i + 1 == len(tree.fanouts)
-            )
-            stride *= fanout
-            self.step(i, digits, below, is_around)
-
-    def step(self, i: int, digits: int, below: int, is_around: bool) -> None:
-        """Take all cells to the parents of their nodes, which share so many digits of their keys.
-
-        ``is_around``: these parents are the nodes whose cells tell a cell's class.
-        """
-        tree, level, variance = self.tree, self.level, self.tree.variances[i]
-        threshold = tree.strong * math.sqrt(variance)
-        above, parent, summary = level.above(tree.fanouts[i], threshold)
-        possible = [self.order.children(node, digits, below) for node in above.key]
-        numbers: dict[Any, int] = {}
-        after: list[tuple[float, ...]] = []
-        for c, node in enumerate(self.node):
-            up, here = parent[node], level.held[node]
-            (listed, weak, people), is_weak = summary[up], here < threshold
-            zeros, is_all = possible[up] - listed, bool(self.states[self.state[c]][6])
-            if tree.dropped and (possible[up] > 1 or not is_all):
-                self.moved[c] += moved_into(here, possible[up], zeros, is_all, tree.dropped[i])
-            # ``people`` are those of all children that may be empty, the node's own among them.
-            self.outer[c] = people if is_weak else self.outer[c] + people
-            # Most cells share their history with many others: few states are computed for all.
-            key = self.state[c], possible[up], zeros + weak - is_weak, is_weak
-            if key not in numbers:
-                numbers[key] = len(after)
-                before = self.states[key[0]]
-                after.append(share_out(before, *key[1:], variance, tree.fourths[i]))
-            self.state[c] = numbers[key]
-            if after[self.state[c]][6]:
-                self.outer[c] = above.held[up]
-            # Children that were released as 0 took what the occupied ones lost.
-            elif zeros:
-                self.clamped[c] |= 1 << i
-            # Bounds of isolated cells go by the levels on which next to nobody else was released.
-            self.alone[c] &= above.held[up] - here < FEW * math.sqrt(variance)
-            self.depth[c] += self.alone[c]
-            self.node[c] = up
-        if i == 0:
-            self.children = array("Q", [possible[up] for up in self.node])
-        if is_around:
-            total = len(self.order.digits)
-            cells = [self.order.children(node, digits, total) for node in above.key]
-            self.around = [(cells[up], above.listed[up], above.sure[up]) for up in self.node]
-        self.level, self.states = above, after
+            self.levels.append(Level(digits, below, variances[i + 1], fourths[i + 1], *drops[i]))
+            self.strides.append(self.strides[-1] // fanout)
+            digits = below
 
     def intervals(self) -> Iterator[tuple[float, float]]:
-        """Return the low and the high end of each cell, after the last level."""
-        tree, root = self.tree, (self.tree.variances[-1], self.tree.fourths[-1])
-        error = [math.sqrt(max(one[1] + root[0] * one[0] ** 2, 0.0)) for one in self.states]
-        plain, outer = ([margin(one[i : i + 3], root) for one in self.states] for i in (0, 3))
-        for c, (value, state) in enumerate(zip(self.value, self.state)):
-            # Where nothing was clamped on the way, noise alone makes the interval.
-            low, high = value - plain[state] - self.moved[c], value + plain[state]
-            if self.clamped[c]:
-                reach = tree.reach(plain[state], self.clamped[c])
-                high = min(self.outer[c] + outer[state], value + reach)
-            cells, listed, sure = self.around[c]
-            is_sure = value >= tree.company
-            down, up = tree.factors(is_sure, cells, self.children[c], listed, sure)
-            low, high = (
-                max(low, 0.0, value - down * error[state]),
-                min(high, value + up * error[state]),
-            )
-            # An isolated cell has all that is estimated of the node that holds hardly anybody else.
-            if up == math.inf:
-                low = max(0.0, min(low, value - tree.whole[self.depth[c]] - self.moved[c]))
-            if tree.lost and up == math.inf:
-                high = min(high, value + tree.lost[min(self.depth[c], len(tree.lost) - 1)])
-            yield low, high
+        """Yield the low and the high end of each cell."""
+        return self.descend(0, 0, len(self.key), self.root)
+
+    def descend(
+        self, depth: int, first: int, last: int, error: Error
+    ) -> Iterator[tuple[float, float]]:
+        """Yield the ends of all cells in a node, which hands its error down to its children.
+
+        ``first``, ``last``: the rows of these cells.
+        """
+        if depth == len(self.levels):
+            yield error.interval(self.sums[last] - self.sums[first])
+            return
+        level, stride, starts, counts = self.levels[depth], self.strides[depth + 1], [first], []
+        while starts[-1] < last:
+            end = (self.key[starts[-1]] // stride + 1) * stride
+            starts.append(bisect_left(self.key, end, starts[-1], last))
+            counts.append(self.sums[starts[-1]] - self.sums[starts[-2]])
+        node = self.key[first] // self.strides[depth]
+        possible = self.order.children(node, level.digits, level.below)
+        errors = level.hand_down(error, counts, possible)
+        for start, stop, each in zip(starts, starts[1:], errors):
+            yield from self.descend(depth + 1, start, stop, each)
 
 
-def share_out(
-    state: tuple[float, ...], possible: int, weak: int, is_weak: bool, variance: float, tail: float
-) -> tuple[float, ...]:
-    """Return the state of a cell in its node's parent, of which it has a share of the error.
-
-    A state is the share of the node's own error, the variance and the fourth cumulant of what is
-    added to it, of the cell alone and then of the cell with all around it that may be empty; and
-    whether the cell is all of the node. ``weak`` of the node's ``possible`` siblings, itself
-    counted, may be empty, and so may the node where ``is_weak``.
-    """
-    cut, after = possible > 1 or not state[6], []
-    for row, added in ((0, 0), (3, weak)):
-        share, sum_of_variances, sum_of_tails = state[row : row + 3]
-        share = 1.0 if row and is_weak else share
-        mean = 1.0
-        if cut:  # a node gives each child that it can have the same part of its own error
-            mean = (share + added) / possible
-            sum_of_variances += variance * (share**2 + added - mean**2 * possible)
-            rest = added * (1 - mean) ** 4 + (possible - 1 - added) * mean**4
-            sum_of_tails += tail * ((share - mean) ** 4 + rest)
-        after += [mean, sum_of_variances, sum_of_tails]
-    return (*after, float(not cut))
-
-
-def margin(sums: tuple[float, ...], root: tuple[float, float]) -> float:
-    """Return half a 95 % interval; the longer the tails, the nearer to that of Laplace noise."""
-    share, variance, fourth = sums
-    # A sum that is known exactly has no variance to divide the tails by.
-    variance = max(variance + root[0] * share**2, 1e-12)
-    excess = (fourth + root[1] * share**4) / variance**2 / 3
-    return (NORMAL + (LAPLACE - NORMAL) * min(max(excess, 0.0), 1.0)) * math.sqrt(variance)
-
-
-def require_ends(climb: Climb, low: array[float], high: array[float]) -> None:
+def require_ends(tree: Tree, low: array[float], high: array[float]) -> None:
     """Require the intervals in the rows to be those that follow from all counts."""
-    for row, (begin, end) in enumerate(climb.intervals(), 1):
+    for row, (begin, end) in enumerate(tree.intervals(), 1):
         # Ends are written outwards with three decimals, and numbers of the card with nine digits.
         near = 1e-6 + 1e-8 * (end - begin) + 1e-15 * end
         outside = begin - low[row - 1], high[row - 1] - end
         ok = all(-near <= one <= 0.001 + near for one in outside)
         require(ok, f"Row {row}: the interval is not {begin:.3f} to {end:.3f}.")
-
-
-def moved_into(
-    here: float, possible: int, zeros: int, is_all: bool, drop: tuple[float, float]
-) -> float:
-    """Return how many people a threshold can have moved into a listed node from its siblings.
-
-    Each of the ``zeros`` dropped children holds so many at most that noise would have lifted no
-    more of them above the threshold than were kept. ``is_all``: the cell is all of its node.
-    """
-    # With few of many children kept, equal counts in all dropped ones hide the most people.
-    retained = possible - zeros - is_all
-    chance = (retained + RARE + MORE * math.sqrt(retained)) / max(zeros + retained, 1)
-    largest = max(drop[0] - drop[1] * math.log(0.5 / min(chance, 0.5)), 0.0)
-    return min(zeros / max(possible - zeros, 1) * largest, here)
 
 
 def check_areas(folder: str, card: dict[str, Any]) -> str:

@@ -248,16 +248,14 @@ class ListedIntervals:
             end[~listed] = other
         return ends
 
-    def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return the intervals of cells that are not listed."""
+    def unlisted(self, error: float) -> tuple[float, float]:
+        """Return the interval of cells that are not listed."""
         return self.others.unlisted(error)
 
 
 @dataclass(frozen=True, eq=False)
 class StatedIntervals:
-    """Intervals of cells that are not listed, as a card states them: the wider of its two.
-
-    Whether such a cell has populated cells near it is not in the files.
+    """The interval of cells that are not listed, as a card states it.
 
     Attributes
     ----------
@@ -271,15 +269,12 @@ class StatedIntervals:
 
     def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Return low and high ends for cells that are not listed: float64[n] each."""
-        low, _, far = self.unlisted(0)
-        return np.full(key.size, low), np.full(key.size, far)
+        low, high = self.unlisted(0)
+        return np.full(key.size, low), np.full(key.size, high)
 
-    def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return the low end of cells that are not listed, and high ends near others and alone."""
-        cells = self.cells
-        if cells is None:
-            return -np.inf, np.inf, np.inf
-        return cells.low, cells.beside, max(cells.beside, cells.isolated)
+    def unlisted(self, error: float) -> tuple[float, float]:
+        """Return the ends of cells that are not listed, at most."""
+        return (-np.inf, np.inf) if self.cells is None else self.cells.ends
 
 
 def read_view(folder: Path, card: Card) -> View:

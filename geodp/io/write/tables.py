@@ -44,11 +44,10 @@ class Intervals(Protocol):
         """Compute low and high ends for cells of the domain: float64[n]; ``key``: uint64[n]."""
         ...
 
-    def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return the lower end of intervals of cells not listed, and their largest upper ends.
+    def unlisted(self, error: float) -> tuple[float, float]:
+        """Return the ends of intervals of cells that are not listed, at most.
 
-        The upper ends are those of cells with neighbours and of isolated ones; ``error``: the
-        largest standard error of a cell.
+        ``error``: the largest standard error of a cell.
         """
         ...
 

@@ -370,9 +370,7 @@ class UnlistedRows(ViewRows):
         view, error = self.view, self.view.card.expected_error
         known: dict[str, Any] = dict.fromkeys(view.sums, 0)
         if view.counts_alone and error.cells is not None:
-            cells = error.cells
-            ends = cells.low, max(cells.beside, cells.isolated)
-            known |= zip(UNCERTAINTY_COLUMNS, (error.largest, *ends), strict=True)
+            known |= zip(UNCERTAINTY_COLUMNS, (error.largest, *error.cells.ends), strict=True)
         names = view.table.grid.names
         texts = [names.format(0, self.index)]
         texts += [names.title(0, self.index)] if names.titled else []

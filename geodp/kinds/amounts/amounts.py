@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,18 +11,16 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from geodp.advice import takes
 from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
-from geodp.grid.region import Labels, Region
+from geodp.grid.region import Region
 from geodp.io.opening import read_parquet
 from geodp.io.read.rows.decimals import GIVEN
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import explain_errors
 from geodp.io.write.view import View
 from geodp.kinds.amounts.comparison import compare_all
-from geodp.kinds.amounts.declaring import AnyPrior, recognize_prior, state_learned
-from geodp.kinds.amounts.estimates import AmountEstimate
+from geodp.kinds.amounts.declaring import state_learned
 from geodp.kinds.amounts.joint import NAME, name_classes, view_of, write_joint
 from geodp.kinds.amounts.kind import (
     COUNT,
@@ -110,54 +108,6 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
     def constraints(self) -> tuple[Constraint[Amounts], ...]:
         """Sentences that hold in every cell, with their checks."""
         return list_constraints(self.index.amount)
-
-    def estimate_all(
-        self,
-        regions: Iterable[Any],
-        labels: Labels | None = None,
-        *,
-        quantiles: Sequence[float] = (),
-        below: Sequence[float] = (),
-        prior: AnyPrior | None = None,
-    ) -> list[AmountEstimate]:
-        """Estimate many regions, in their order; each is as for :meth:`estimate`.
-
-        Parameters
-        ----------
-        regions, labels, quantiles, below
-            See :meth:`geodp.kinds.amounts.numbers.AmountNumbers.estimate_all`.
-        prior : CountTable, Release, Prior or Amounts, optional
-            The prior of the release, given again: intervals of records, sums and means are
-            then narrowed by simulation with it, which takes seconds to minutes. Those of medians
-            stay.
-        """
-        if prior is None:
-            return super().estimate_all(regions, labels, quantiles=quantiles, below=below)
-        self._check(quantiles, below)
-        known = recognize_prior(self, prior)
-        listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        return self._estimate_listed(listed, quantiles, below, known.streams[:2])
-
-    @takes(estimate_all, without=("regions",))
-    def estimate(self, region: Any, labels: Labels | None = None, **how: Any) -> AmountEstimate:
-        """Estimate records, sum, mean and median of a region, with 95 % intervals.
-
-        Parameters
-        ----------
-        region, labels
-            As for :meth:`geodp.Release.estimate`.
-
-        Returns
-        -------
-        AmountEstimate
-
-        Raises
-        ------
-        UsageError
-            A prior that is not that of the release, a release that made no use of its prior, or
-            one without sums; and as without ``prior``.
-        """
-        return self.estimate_all([region], labels, **how)[0]
 
     def compare_all(
         self, pairs: Sequence[tuple[Region, Region]], release: Self | None = None

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.amounts.kind import IDENTITY, Shape, StatedAmountsPrior, StatedStreamPrior
-from geodp.kinds.amounts.methods import CountOfAmounts, stream_event
 from geodp.kinds.amounts.numbers import AmountNumbers, SumRelease
 from geodp.kinds.amounts.scale import exact
 from geodp.kinds.amounts.streams import AmountDesign
-from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.release.inputs import choose_prior, describe_charge
 from geodp.release.release import Release
@@ -139,54 +136,6 @@ def declare_prior(
     shape: Shape = "records"
     number = design.number
     return AmountsPrior(known.source, (known,) * number, (shape,) * number)
-
-
-def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
-    """Make the prior of a release again, from the map or release that it was made of.
-
-    Raises UsageError for a release without a prior or without sums, for one that made no use of its
-    prior, and for a prior that is seen to be another one: of another release of amounts, or of
-    cells of another size. A card has no digest of a map, so that another map of such cells passes.
-    """
-    stated, amount = release.index.prior, release.index.amount
-    if stated is None or amount.notches is None:
-        raise UsageError(
-            "Intervals are narrowed by the prior of counts, sums and means, and this release was "
-            "made without a prior, or of classes alone: leave out prior= (--prior).",
-            code="amounts-prior-not-used",
-        )
-    if not any(level.reliability for one in stated.streams[:2] for level in one.levels):
-        raise UsageError(
-            "The noisy values of this release did not fit its prior, so that its counts, sums and "
-            "means were made without it, and no interval gets narrower by it: leave out prior= "
-            "(--prior).",
-            code="amounts-prior-not-trusted",
-        )
-    event = cast(Measurement, release.count.event)
-    scale, share = release.scale, Fraction(amount.share or 1)
-    method = cast(CountOfAmounts, release.count.method).pyramid
-    edges = tuple(int(exact(one, "edges") / scale.step) - scale.lower for one in amount.edges)
-    of_sums = stream_event(event, method, share, amount.notches)
-    design = AmountDesign(scale, method, event, of_sums, None, amount.notches, edges, share)
-    # The source with which the operator vouched for it; a Prior has one of its own.
-    source = None if isinstance(prior, Prior) else stated.source
-    table = CountTable.from_keys(release.count.grid, [], [])
-    known = declare_prior(table, design, prior, source)
-    assert known is not None  # as a prior is named
-    if stated.version != RULES:
-        raise UsageError(
-            "The release was made by a version of geodp that makes other use of a prior, so that "
-            "this one cannot simulate it: leave out prior= (--prior), or take that version.",
-            code="amounts-prior-version",
-        )
-    # Nothing was learned of either; a Prior may have other words for its source.
-    if replace(known.state(), source=stated.source) != stated.unlearned:
-        raise UsageError(
-            "This is not the prior of the release, but another map or another release. Give the "
-            f"one that it was made with (prior=, --prior): {stated.source}.",
-            code="amounts-prior-differs",
-        )
-    return known
 
 
 def _of_amounts(

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import zip_longest
-from math import sqrt
 from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import LAPLACE_Z, Estimate, Interval, Tops
+from geodp.accuracy.interval import LAPLACE_Z, Interval, Tops
 from geodp.accuracy.interval_arithmetic import Figures
-from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
@@ -35,75 +32,15 @@ from geodp.kinds.amounts.kind import (
     MEDIAN,
     SUM,
     AmountsCard,
-    StatedAmountsPrior,
-    StatedStreamPrior,
 )
 from geodp.kinds.amounts.methods import CountOfAmounts, stream_event
 from geodp.kinds.amounts.scale import Scale, exact
 from geodp.kinds.amounts.streams import ReleasedAmounts
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
-from geodp.release.simulation import SIMULATION
 from geodp.reprs import one_line
 from geodp.table.counts import ReleasedTable
-from geodp.table.prior import Prior
-from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray, KeyArray
-
-
-def narrow_estimates(one: Release, regions: Sequence[Region], prior: Prior) -> list[Estimate]:
-    """Estimate regions of a stream with intervals between the closed form and those simulated.
-
-    Parameters
-    ----------
-    one : Release
-        A stream that states the prior with which it was estimated.
-    regions : sequence of Region
-    prior : Prior
-        The same prior, with its cells.
-
-    Notes
-    -----
-    Closed forms know nothing of the prior, and are too wide. Simulated releases have stand-ins for
-    the truth that are made of the release, which a prior has drawn to its side already: of a prior
-    that is noisy itself, such as an earlier release, they show too little of what it took. So an
-    interval lies halfway between both, on a logarithmic scale: its half is the root of the product
-    of their halves. docs/measured/amounts.md has how often such intervals hold.
-    """
-    closed = one.estimate_all(regions)
-    # Without any use of it the stream is the one without a prior.
-    if one.prior is None or not any(level.reliability for level in one.prior.levels):
-        return closed
-    simulated = one.estimate_all(regions, method=SIMULATION, prior=prior)
-    return [_between(*pair) for pair in zip(closed, simulated, strict=True)]
-
-
-def _between(closed: Estimate, simulated: Estimate) -> Estimate:
-    """Return the closed form's estimate with an interval between it and the simulated one."""
-    # Stand-ins have nobody where nothing was released.
-    if not closed.count:
-        return closed
-    down = _half(closed.count - closed.low, closed.count - simulated.low)
-    up = _half(closed.high - closed.count, simulated.high - closed.count)
-    return replace(closed, low=closed.count - down, high=closed.count + up)
-
-
-def _half(closed: float, simulated: float) -> float:
-    """Return half an interval between two; a simulated one that is larger is taken as it is."""
-    return max(simulated, sqrt(max(closed, 0.0) * max(simulated, 0.0)))
-
-
-def state_stream(prior: StatedAmountsPrior, stream: StatedStreamPrior) -> StatedPrior:
-    """State the prior of one stream, as that of a map is stated."""
-    return StatedPrior(
-        prior.source,
-        prior.version,
-        stream.finest,
-        prior.meaning,
-        stream.levels,
-        stream.attenuation,
-    )
-
 
 NO_CLASSES = Rule(
     "amounts-without-classes",
@@ -224,22 +161,17 @@ class AmountNumbers:
     @cached_property
     def records(self) -> Release:
         """The records with their closed forms; those in files are rounded."""
-        return Release(self.count.table, margins=self._cell_margins)
+        return Release(self.count.table)
 
     @cached_property
     def class_releases(self) -> list[Release]:
         """The records of every class, with their errors."""
-        return [Release(table, margins=self._cell_margins) for table in self.classes]
-
-    @property
-    def _cell_margins(self) -> Margins | None:
-        """Margins of single cells: those of public maps were measured without priors."""
-        return None if self.index.prior is None else UNKNOWN
+        return [Release(table) for table in self.classes]
 
     def _stream(self, key: KeyArray, count: IntArray, event: Measurement) -> Release:
         some = count > 0
         table = ReleasedTable(self.count.grid, key[some], count[some], event)
-        return Release(table, margins=self._cell_margins)
+        return Release(table)
 
     def _event_of(self, share: Fraction, notches: int) -> Measurement:
         """Return the event of one stream: with a share of the budget, in notches."""
@@ -311,13 +243,10 @@ class AmountNumbers:
         listed: list[Region],
         quantiles: Sequence[float],
         below: Sequence[float],
-        priors: Sequence[Prior] = (),
     ) -> list[AmountEstimate]:
-        """Estimate regions; ``priors``: of both streams, with which intervals are narrowed."""
-        both = None if self.sum is None else self._both(listed, priors)
+        """Estimate regions."""
+        both = None if self.sum is None else self._both(listed)
         counts = self.records.estimate_all(listed)
-        if priors and both is not None:
-            counts = _narrow_counts(counts, both)
         rows = [(one.count, one.low, one.high) for one in counts]
         count = np.array(rows, np.float64).reshape(-1, 3).T
         ends = self._ends(listed, (count[0], count[1], count[2]), both)
@@ -360,15 +289,10 @@ class AmountNumbers:
         both = None if self.sum is None else self._both(regions)
         return {COUNT: count} | self._ends(regions, count, both, noise_only=True)
 
-    def _both(self, places: list[Region] | KeyArray, priors: Sequence[Prior] = ()) -> SumMargins:
+    def _both(self, places: list[Region] | KeyArray) -> SumMargins:
         """Return both streams of regions or cells in records, with margins."""
-        streams: Sequence[Release] = self.streams
-        stated = self.index.prior
-        if priors and stated is not None:
-            pairs = zip(streams, stated.streams, strict=False)
-            streams = [replace(one, prior=state_stream(stated, own)) for one, own in pairs]
         notches = self.index.amount.notches or 1
-        return margins_of(streams, places, notches, rounded=True, priors=priors)
+        return margins_of(self.streams, places, notches, rounded=True)
 
     def _ends(
         self,
@@ -460,15 +384,6 @@ class AmountNumbers:
         return self.index
 
 
-def _narrow_counts(counts: Sequence[Estimate], both: SumMargins) -> list[Estimate]:
-    """Narrow the intervals of records to those of the sum of both streams."""
-    _, low, high = both.combine([1, 1])
-    return [
-        replace(one, low=max(one.low, min(a, one.count)), high=min(one.high, max(b, one.count)))
-        for one, a, b in zip(counts, low.tolist(), high.tolist(), strict=True)
-    ]
-
-
 def _known_share(ends: Ends, at: int) -> Interval | None:
     """Return the interval of a share, or None where it may be any."""
     value, low, high = (float(part[at]) for part in ends)
@@ -481,7 +396,6 @@ def margins_of(
     unit: int = 1,
     *,
     rounded: bool = False,
-    priors: Sequence[Prior] = (),
 ) -> SumMargins:
     """Return streams or classes of regions, or of cells, with their margins.
 
@@ -495,13 +409,11 @@ def margins_of(
         Counts of one record.
     rounded : bool
         Whether records were made whole after the streams, which all of them share.
-    priors : sequence of Prior
-        With which intervals of regions are narrowed, one for each; empty: none.
     """
     rows, noise = [], []
-    for one, prior in zip_longest(releases, priors):
+    for one in releases:
         if isinstance(places, list):
-            ends, error, single = _regions(one, places, prior)
+            ends, error, single = _regions(one, places)
         else:
             ends, error = _cells(one, places), one.standard_error(1)
             single = np.ones(places.size, np.bool_)
@@ -512,15 +424,9 @@ def margins_of(
     return SumMargins.split([(a, b, c) for a, b, c in rows], noise, rest)
 
 
-def _regions(
-    one: Release, regions: list[Region], prior: Prior | None
-) -> tuple[Ends, FloatArray, NDArray[np.bool_]]:
+def _regions(one: Release, regions: list[Region]) -> tuple[Ends, FloatArray, NDArray[np.bool_]]:
     """Return sums of one stream over regions, their errors, and which are of one cell."""
-    if prior is None:
-        estimates = one.estimate_all(regions)
-    else:
-        estimates = narrow_estimates(one, regions, prior)
-    rows = [(e.count, e.low, e.high, e.standard_error) for e in estimates]
+    rows = [(e.count, e.low, e.high, e.standard_error) for e in one.estimate_all(regions)]
     count, low, high, error = np.array(rows, np.float64).reshape(-1, 4).T
     single = np.array([region.key.size == 1 for region in regions], np.bool_)
     # Of cells, the tables have that of a cell inside the domain.

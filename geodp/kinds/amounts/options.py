@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geodp.options.file_question import ASK_PERIODS, ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import PERIODS, PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
+from geodp.options.shared import PERIODS, PERSON_IN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 AMOUNT = joined(
@@ -181,13 +181,6 @@ QUERY = joined(
 )
 """Options of a query."""
 
-PRIOR_READING = (
-    *("points", "x", "y", "points_crs", "allow_ballpark", "column", "by", "labels"),
-    *("encoding", "delimiter", "decimal", "layer", "header_row", "first_row", "last_row"),
-    *("member", "code"),
-)
-"""Options of readers with which records are read, and a file of their prior with them."""
-
 OWN = {
     "estimate": KindOptions(
         "amounts",
@@ -210,16 +203,7 @@ OWN = {
                 ),
                 everyday=True,
             ),
-            PRIOR_AGAIN,
-            Option(
-                "--prior-value",
-                "Label or name of the column of counts in a file of the prior; repeatable.",
-                many=True,
-                group="Amounts",
-                needs=("prior",),
-            ),
         ),
-        PRIOR_READING,
     )
 }
 """Options that commands have for amounts alone, by what they do."""

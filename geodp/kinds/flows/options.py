@@ -7,7 +7,7 @@ from pathlib import Path
 
 from geodp.options.file_question import ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import DOMAIN, PERIODS, PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
+from geodp.options.shared import DOMAIN, PERIODS, PERSON_IN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 UNITS = ("person", "person-day", "person-week", "person-month")
@@ -495,6 +495,13 @@ ON_A_PAGE = joined(
     SIMULATIONS,
 )
 """Options of a page."""
+
+PRIOR_AGAIN = Option(
+    "--prior",
+    "The prior of the release, given again where it is not among its files: the folder of an "
+    "earlier release.",
+    type=Path,
+)
 
 OWN = {
     "estimate": KindOptions("flows", joined(BETWEEN, PRIOR_AGAIN)),

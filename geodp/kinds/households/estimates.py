@@ -84,7 +84,7 @@ def recompute(release: Release) -> Release:
 
     Those of a written release are then the same as before it was written.
     """
-    return Release(release.table, margins=release.margins)
+    return Release(release.table)
 
 
 class HouseholdErrors(Protocol):
@@ -136,7 +136,7 @@ class StreamErrors:
         count = np.asarray(self.persons.table.counts_at(homes.key) - homes.count, np.int64)
         event = cast(Measurement, homes.event)
         table = ReleasedTable(homes.grid, *coalesce(homes.key, count), event)
-        return Release(table, margins=self.households.margins)
+        return Release(table)
 
     def _bound(self, members: Bounds, households: Bounds) -> HouseholdBounds:
         """Extend the intervals of persons and members where households may have cut them off.

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.accuracy.margins import UNKNOWN
 from geodp.errors import UsageError
 from geodp.kernels.learned import families
 from geodp.mechanisms import Mechanism
@@ -120,11 +119,8 @@ class Smoothing:
         )
 
     def annotate(self, preview: Release) -> Release:
-        """Return the dry release with the description, and with margins that do not
-        rely on smoothing.
-        """
-        margins = UNKNOWN if self.description else preview.margins
-        return replace(preview, postprocessing=self.description, margins=margins)
+        """Return the dry release with the description."""
+        return replace(preview, postprocessing=self.description)
 
 
 @dataclass(frozen=True, eq=False)

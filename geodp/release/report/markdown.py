@@ -218,10 +218,8 @@ def _describe_cells(cells: StatedCells | None) -> str:
     """Describe the intervals of cells that are not listed."""
     if cells is None:
         return ""
-    return (
-        f"{_sentence(cells.meaning)} low {cells.low:g}, beside {cells.beside:g}, "
-        f"alone {cells.isolated:g}."
-    )
+    low, high = cells.ends
+    return f"{_sentence(cells.meaning)} low {low:g}, high {high:g}."
 
 
 def _describe_settlements(simulated: StatedSettlements | None) -> str:

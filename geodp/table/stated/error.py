@@ -118,7 +118,7 @@ Factors = tuple[tuple[Amount | None, ...], ...]
 
 @dataclass(frozen=True)
 class StatedTree:
-    """Parameters of the intervals of a method that clamps, other than the counts.
+    """Levels that the intervals of a method that clamps follow from, with the counts.
 
     Numbers have nine significant digits, with which an end is within a millionth of its width.
 
@@ -129,69 +129,64 @@ class StatedTree:
     variances, fourth_cumulants : tuple of float
         Moments of the estimate of a node of each level, the root's first; the fourth cumulants are
         0 where they are not known.
-    losses : tuple of (float, float) or None
-        Mean and standard deviation of what the clamp takes at a node of each level but the last.
     dropped : tuple of (float, float)
         The count below which a child is dropped on each level but the root's, and the scale of its
         Laplace noise (0: noise of another law); empty: none is dropped.
-    children, shares : tuple of int, of float
-        Upper bounds of the groups that define the class of a cell: children of its parent,
-        and the fraction of the other cells of the smallest node of 16 cells or more that is 0.
-    below, above : tuple of tuple of float or None
-        Standard errors of a cell of each class that its interval reaches below and above the count
-        at most: a row for each group of children (the last one is beyond the bounds), a column for
-        each group of shares.
-    isolated_losses : tuple of float
-        Counts that an isolated cell, which has no class, can have lost, by the number of levels
-        over which it is isolated; None: unbounded; empty: no such bounds. ``alone`` in the card.
+    losses, children, shares, below, above, isolated_losses
+        Of intervals of earlier versions. ``isolated_losses`` is ``alone`` in the card.
     """
 
     fanouts: tuple[Size, ...]
     variances: tuple[Amount, ...]
     fourth_cumulants: tuple[Amount, ...]
-    losses: tuple[tuple[float, Amount], ...] | None
-    dropped: tuple[tuple[Amount, Amount], ...]
-    children: tuple[Size, ...]
-    shares: tuple[Amount, ...]
-    below: Factors
-    above: Factors
-    isolated_losses: tuple[Amount | None, ...] = field(metadata={"key": "alone"})
+    losses: tuple[tuple[float, Amount], ...] | None = None
+    dropped: tuple[tuple[Amount, Amount], ...] = ()
+    children: tuple[Size, ...] | None = None
+    shares: tuple[Amount, ...] | None = None
+    below: Factors | None = None
+    above: Factors | None = None
+    isolated_losses: tuple[Amount | None, ...] | None = field(
+        default=None, metadata={"key": "alone"}
+    )
 
 
 @dataclass(frozen=True)
 class StatedCells:
-    """Intervals of single cells: how they were made, and those of cells that are not listed.
+    """Intervals of single cells, and those of cells that are not listed.
 
     Attributes
     ----------
     meaning : str
     version : int
-        Version of the margins.
-    low : float
-        Where the interval of a cell that is not listed begins.
-    beside, isolated : float
-        Where it ends at most: where another cell of the method's smallest node of 16 cells or more
-        was released with three standard errors or more, and so with people beyond doubt; and in
-        isolated cells. The latter is ``alone`` in the card.
-    closed_form : bool
-        Whether margins of the closed form stand, since nobody has measured those of the release.
+        Version of the intervals.
+    low, high : float
+        Where the interval of a cell that is not listed begins, and where it ends at most.
     simulated : int or None
-        Releases of each stand-in, where the intervals are simulated.
+        Simulated releases behind the biases of settlements.
     parts : int or None
         Version of what is known of parts of cells, where the table has them.
     tree : StatedTree or None
         What the intervals follow from, where the method clamps; None in cards of earlier versions.
+    beside, isolated, closed_form
+        Of intervals of earlier versions. ``isolated`` is ``alone`` in the card.
     """
 
     meaning: str
     version: Size
     low: float
-    beside: Amount
-    isolated: Amount = field(metadata={"key": "alone"})
-    closed_form: bool
+    beside: Amount | None = None
+    isolated: Amount | None = field(default=None, metadata={"key": "alone"})
+    closed_form: bool | None = None
+    high: Amount | None = None
     simulated: Size | None = None
     parts: Size | None = None
     tree: StatedTree | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval of a cell that is not listed, at most."""
+        known = [one for one in (self.high, self.beside, self.isolated) if one is not None]
+        return self.low, max(known, default=float("inf"))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from geodp.io.verify.card import read_table_card
 from geodp.io.verify.readback import open_map
 from geodp.io.verify.verify import verify
 from geodp.io.write import geotiff, tables
-from geodp.release.simulated_cells import errors_of
+from geodp.release.remaking import errors_of
 
 FEW = 20
 
@@ -40,10 +40,10 @@ def test_what_a_card_says_of_cells_not_listed_is_worked_out_again_without_simula
     publish().write(tmp_path / "out")
     path = tmp_path / "out/public/release.json"
     card = json.loads(path.read_text(encoding="utf-8"))
-    card["expected_error"]["cells"]["alone"] /= 2
+    card["expected_error"]["cells"]["high"] /= 2
     path.write_text(json.dumps(card), encoding="utf-8")
     (check,) = (one for one in verify(tmp_path / "out", errors_of) if one.name == "intervals")
-    assert (check.ok, "cells.alone" in check.detail) == (False, True)
+    assert (check.ok, "cells.high" in check.detail) == (False, True)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def errors_again():
 
     def found(view):
         cells = view.card.expected_error.cells
-        given = cells and (cells.simulated, cells.closed_form)
+        given = cells and cells.simulated
         if given not in known:
             known[given] = errors_of(view)
         return known[given]
@@ -64,12 +64,12 @@ def errors_again():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda said: said["cells"].update(simulated=21), "not the release's"),
+        (lambda said: said["cells"].update(simulated=21), "settlements.meaning"),
         (lambda said: said["cells"].update(version=99), "another version"),
         (lambda said: said["cells"].update(simulated=10**9), "too many releases"),
         (lambda said: said["cells"].update(low=1.0), "cells.low"),
-        (lambda said: said["cells"].update(beside=said["cells"]["beside"] / 2), "cells.beside"),
-        (lambda said: said["cells"].update(alone=said["cells"]["alone"] - 1), "cells.alone"),
+        (lambda said: said["cells"].update(high=said["cells"]["high"] / 2), "cells.high"),
+        (lambda said: said["cells"].pop("high"), "cells"),
         (lambda said: said["cells"].pop("simulated"), "were not simulated"),
         (lambda said: said.pop("cells"), "were not simulated"),
         (lambda said: said.pop("settlements"), "expected_error.settlements"),
@@ -80,10 +80,9 @@ def errors_again():
             lambda said: said["settlements"]["settlements"][3].update(below=7),
             "settlements[3].below",
         ),
-        (lambda said: said["cells"]["tree"]["above"][1].insert(0, 2.5), "cells.tree"),
-        (lambda said: said["cells"]["tree"]["below"][1].__setitem__(2, None), "cells.tree"),
-        (lambda said: said["cells"]["tree"].update(alone=[1.0]), "cells.tree"),
-        (lambda said: said["cells"]["tree"].update(losses=None), "cells.tree"),
+        (lambda said: said["cells"]["tree"]["variances"].__setitem__(1, 2.5), "cells.tree"),
+        (lambda said: said["cells"]["tree"].update(dropped=[[1.0, 1.0]]), "cells.tree"),
+        (lambda said: said["cells"].pop("tree"), "cells"),
     ],
 )
 def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(

@@ -121,8 +121,9 @@ def test_sources_and_facts_do_not_contradict_themselves():
     assert any("are in no public file" in one for one in alone.guarantee.not_protected)
 
 
-@pytest.mark.parametrize("size", [10, 20, 60])
-def test_intervals_hold_for_records_that_live_alone(size):
+@pytest.mark.parametrize("size", [200, 600, 2000])
+def test_intervals_hold_for_most_records_that_live_alone(size):
+    """A class that nobody knows but from the truth: the clamp takes most from these."""
     income = np.random.default_rng(size).lognormal(5.5, 0.7, size)
     data = pa.table({"x": np.full(size, 60.5), "y": np.full(size, 60.5), "income": income})
     grid = geodp.Grid.regular((128, 128), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
@@ -138,7 +139,7 @@ def test_intervals_hold_for_records_that_live_alone(size):
         known = one.mean is None or one.mean.low <= total / size <= one.mean.high
         counted = one.count.low <= size <= one.count.high
         held.append((counted, one.sum.low <= total <= one.sum.high, known))
-    assert (np.mean(held, axis=0) >= 0.9).all()
+    assert (np.mean(held, axis=0) >= 0.8).all()
 
 
 def by_sex(n=40_000):

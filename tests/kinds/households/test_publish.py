@@ -19,8 +19,8 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP, ZeroConcentratedDP
 from geodp.privacy.terms import Terms
+from geodp.release.remaking import errors_of
 from geodp.release.request import Request
-from geodp.release.simulated_cells import errors_of
 from geodp.table.reading import Reading, StatedLayout, StatedReading
 from geodp.table.source import Source
 from tests.grids import FORMS

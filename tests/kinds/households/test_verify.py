@@ -133,7 +133,6 @@ def changed_table(release, change):
     return type(release)(
         ReleasedTable(table.grid, key, count, table.event),
         public_facts=release.public_facts,
-        margins=release.margins,
     )
 
 

@@ -7,8 +7,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from geodp.cli.figures import ShownRows
 from geodp.cli.regions import keep_shapes, read_labels, show_labels
 from geodp.cli.using import (
@@ -22,7 +20,6 @@ from geodp.cli.using import (
 from geodp.kinds.amounts.english import PAGE
 from geodp.kinds.amounts.estimates import list_outside, share_outside
 from geodp.kinds.amounts.joint import count_places
-from geodp.kinds.amounts.running.options import read_known_prior
 from geodp.kinds.amounts.scale import show_number
 
 if TYPE_CHECKING:
@@ -50,14 +47,13 @@ SHARES = 6
 
 
 def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
-    """Estimate quantities of areas, with quantiles and shares, and with the prior of the release.
+    """Estimate quantities of areas, with quantiles and shares.
 
     It says what amounts are, and which areas lie partly outside the map.
     """
     release = next(iter(parts.values()))
     how = {"quantiles": options["quantile"], "below": options["below"]}
-    prior = read_known_prior(click.get_current_context(), release)
-    return _describe(partial(estimate_quantities, parts, **how, prior=prior), release, options)
+    return _describe(partial(estimate_quantities, parts, **how), release, options)
 
 
 def compare(releases: Sequence[Amounts], options: Mapping[str, Any]) -> ShownRows:

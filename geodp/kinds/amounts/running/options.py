@@ -9,21 +9,17 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import hide
-from geodp.cli.options import is_stated
 from geodp.cli.readers import (
     ReadingCommand,
     make_reader,
-    read,
     read_prior,
     reader_options,
     require_public_prior,
 )
 from geodp.errors import UsageError
-from geodp.kinds.amounts.options import PRIOR_READING
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.kinds.amounts.amounts import Amounts
     from geodp.kinds.amounts.records import AmountRecords
     from geodp.kinds.amounts.streams import AmountAxes
     from geodp.release.request import Request
@@ -149,33 +145,3 @@ def read_amounts_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | 
         return release, source
     # A file has counts of people, and nothing of what selects records.
     return read_prior({**options, "where": ()}, grid), None
-
-
-def read_known_prior(context: click.Context, release: Amounts) -> Any:
-    """Read the prior of a release again, a folder or a file; None without one.
-
-    Raises UsageError for options of a file where the prior is none.
-    """
-    options, path = context.params, context.params["prior"]
-    if path is not None and not path.is_dir():
-        # What selects records, and bounds those of persons, is none of a public file.
-        stated = [one.stated for one in reader_options() if one.stated is not None]
-        defaults = {one.name: () if one.many else one.default for one in stated}
-        # Rows outside were left out or were none; the digest in the index tells other cells.
-        fixed = {"spec": "", "public_file": (), "outside": "drop"}
-        column = {"inputs": (path,), "value": options["prior_value"]}
-        return read({**defaults, **options, **fixed, **column}, release.count.grid, None)
-    if path is None:
-        return None
-    names = {"prior_value", *PRIOR_READING}
-    params = context.command.get_params(context)
-    used = [one.opts[-1] for one in params if one.name in names and is_stated(context, one.name)]
-    if used:
-        raise UsageError(
-            f"{', '.join(used)}: these say how the file of a prior is read, and --prior names no "
-            "file: leave them out, or name it.",
-            code="amounts-prior-reading-unused",
-        )
-    from geodp.release.opening import open_written
-
-    return open_written(path)

@@ -109,6 +109,9 @@ PAGE: Mapping[str, str] = {
     "areas_help": "Draw an area on the map, type its corners, or load a GeoJSON file. The page "
     "adds up the released numbers of all squares whose centre lies inside, and says how far the "
     "sum may be off. Nothing leaves your browser.",
+    "areas_ends": "Numbers released as 0 neither gain nor lose people, so an interval can be "
+    "narrower than the typical error suggests; next to empty land, one of its ends can lie further "
+    "away.",
     "draw": "Draw an area",
     "draw_finish": "Finish the area",
     "draw_cancel": "Cancel",
@@ -130,8 +133,6 @@ PAGE: Mapping[str, str] = {
     "the whole table of regions. Use geodp estimate.",
     "no_room": "the release is too large for it. Use geodp estimate.",
     "no_closed_form": "its method has no formula for the error of an area.",
-    "drops": "its method drops small numbers, and this page does not work out what that takes "
-    "away.",
     "heading_read": "How to read it",
     "read_1": "Read larger areas first: their errors are small compared with their numbers.",
     "read_2": "Read every number with its interval: about 19 of 20 intervals contain the number "
@@ -371,9 +372,9 @@ SCRIPT: Mapping[str, str] = {
     "mean_larger": "mean of a larger square around it ({name})",
     "term_why": "note",
     "why_nobody": "This release cannot tell whether there are any {who} here.",
-    "why_up": "The interval reaches further up: with few people around it, a square comes out too "
-    "low.",
-    "why_down": "The interval reaches further down: some of this number may belong to squares "
+    "why_up": "The interval reaches further up: some people of this place may be in the numbers of "
+    "places around it.",
+    "why_down": "The interval reaches further down: some of this number may belong to places "
     "around it.",
     "swapped": "This area does not lie on the map, but would with the two numbers of each corner "
     "swapped. Write longitude (east) first, then latitude (north).",

@@ -434,4 +434,8 @@ def draw_areas(page: Page, surface: Mapping[str, Any]) -> Html:
     estimates = element(
         "ol", id="estimates", class_="quotes", aria_label=page["estimates"], hidden=True
     )
-    return join([element("p", page["areas_help"]), buttons, form, file, *off, status, estimates])
+    ends = element("p", page["areas_ends"], class_="small")
+    notes = [ends] if surface["formula"]["nonnegative"] else []
+    return join(
+        [element("p", page["areas_help"]), buttons, form, file, *off, *notes, status, estimates]
+    )

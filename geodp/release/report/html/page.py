@@ -44,7 +44,7 @@ from geodp.table.card import Card
 from geodp.table.withdrawal import Notice
 
 SCRIPTS = (
-    *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),
+    *("unpack", "grid", "estimate", "totals", "water", "surface", "region"),
     *("marks", "map", "units", "words", "quotes", "explore", "pointer", "areas", "places", "main"),
 )
 """Files of the page's script, in the order in which they are joined."""

@@ -6,15 +6,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.interval import Z
-from geodp.accuracy.margins import Margins
 from geodp.errors import UsageError
 from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
@@ -279,43 +277,22 @@ def missing_formula_reason(release: Release) -> str | None:
     tree = release.method.tree_variance(release.grid, release.event)
     if tree is None:
         return "no_closed_form"
-    if tree.drops:
-        return "drops"
     return "no_room" if max(tree.fanouts, default=1) > MAX_CHILDREN else None
 
 
 def pack_formula(release: Release) -> dict[str, Any]:
     """Collect the parameters of :meth:`geodp.Release.estimate` as plain values."""
-    grid, event, method = release.grid, release.event, release.method
-    tree = method.tree_variance(grid, event)
+    grid, method = release.grid, release.method
+    tree = method.tree_variance(grid, release.event)
     assert tree is not None  # missing_formula_reason names a reason
-    padded = grid.size < prod(tree.fanouts)
-    isolated = method.isolated_cell(grid, event) if method.nonnegative else None
-    taken = method.clamp_losses(grid, event) if method.nonnegative else None
-    losses = count_unseen(taken, tree.fanouts)
     return {
         "nonnegative": method.nonnegative,
-        "gaussian": event.is_normal,
         "fanouts": list(tree.fanouts),
         "variances": list(tree.variances),
         "fourths": list(tree.fourths),
-        "padded": padded,
-        "skips": padded and method.skips_outside,
-        "isolated": isolated and {name: float(isolated[name]) for name in ("bias", "rmse")},
-        "losses": losses and [[float(value) for value in one] for one in losses],
-        "margins": _pack_margins(release.cell_margins),
+        "drops": [[drop.threshold, drop.scale] for drop in tree.drops],
+        "skips": method.skips_outside and grid.size < prod(tree.fanouts),
     }
-
-
-def _pack_margins(margins: Margins) -> dict[str, Any]:
-    """Convert the margins of cells to plain values; None where they are not known."""
-
-    # JSON has no infinities and no NaN: null stands for both.
-    def plain(side: NDArray[np.float64]) -> list[float | None]:
-        return [value if isfinite(value) else None for value in side.reshape(-1).tolist()]
-
-    losses = [float(value) for value in margins.isolated_losses]
-    return {"down": plain(margins.down), "up": plain(margins.up), "alone": losses}
 
 
 def pack_grid(grid: Grid) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from geodp.io.write.export.pmtiles import PMTiles
 from geodp.io.write.export.styles import MapLibre
 from geodp.io.write.export.web import find_layer
 from geodp.privacy.key import NoiseKey
-from geodp.release.simulated_cells import errors_of
+from geodp.release.remaking import errors_of
 from tests.kinds.flows.commands.test_flows import done
 from tests.kinds.flows.units import make_units, middles, unit_trips
 
@@ -80,7 +80,7 @@ def test_units_without_a_count_are_on_maps_and_in_geopackages(tmp_path):
     cells = release.card().expected_error.cells
     empty = found[found.population == 0]
     assert not empty.empty
-    assert {*empty.high} == {max(cells.beside, cells.isolated)}
+    assert {*empty.high} == {cells.ends[1]}
     view = release.view()
     GeoJSON().write(view, tmp_path / "x.geojson")
     _, shown = read(tmp_path / "x.geojson")

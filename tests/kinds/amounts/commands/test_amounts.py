@@ -11,11 +11,9 @@ import pytest
 from geodp import open as geodp_open
 from geodp.cli.commands.estimate import estimate
 from geodp.kinds.amounts.running.publish import publish
-from geodp.release import simulation
 from geodp.tools.compare.commands.compare import compare
 from geodp.tools.explain.commands.report import report
 from tests.command import Runner, figures_of, geodp, override
-from tests.keys import keep
 from tests.kinds.amounts import made
 from tests.kinds.amounts.made import incomes
 
@@ -87,37 +85,6 @@ def test_the_sum_of_a_cell_without_a_count_does_not_tell_the_end_of_the_count(ca
     count, total = (line.split() for line in done.output.splitlines()[2:4])
     assert count[2:] == ["0", *count[3:4], "0", "to", "<1,000,000"]
     assert total == ["sum", "0", "\N{EN DASH}"]
-
-
-def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
-    """A file is read by the options of the inputs, and a release needs none of them."""
-    monkeypatch.setattr(simulation, "RELEASES", 8)
-    people = made.truth(5000, seed=8)[0]
-    lines = [
-        f"{4e6 + 1000 * col + 500:.0f},{3e6 + 1000 * row + 500:.0f},{people[row, col]}"
-        for row, col in np.argwhere(people)
-    ]
-    census, first = tmp_path / "census.csv", tmp_path / "first"
-    census.write_text("\n".join(["x,y,people", *lines]) + "\n")
-    # So that both priors are trusted.
-    keys = [("--key-file", keep(tmp_path / name, name)) for name in ("one", "two")]
-    assert RUNNER.run(*call[:-1], first, *keys[0]).exit_code == 0
-    reading, asking = ("--x", "x", "--y", "y", "--prior-value", "people"), Runner(estimate)
-    for prior, read in ((first, ()), (census, reading)):
-        out = tmp_path / f"with {prior.stem}"
-        told = ("--prior", prior, *read[4:], "--prior-is-public", "--prior-source", "made up")
-        assert RUNNER.run(*call[:-1], out, *told, *keys[1]).exit_code == 0
-        asked = (out, "--area", "10kmN300E400")
-        wide, narrow = (
-            figures_of(asking.run(*asked, "--json", *more).stdout)[0]
-            for more in ((), ("--prior", prior, *read))
-        )
-        for name in ("count", "sum", "mean"):
-            assert narrow[name]["value"] == wide[name]["value"]
-            assert narrow[name]["low"] <= narrow[name]["value"] <= narrow[name]["high"]
-        assert "not the prior of the release" in asking.error_of(*asked, "--prior", out)
-    assert "--x goes with --prior only" in asking.error_of(*asked, *reading[:4])
-    assert "--prior-value: these say" in asking.error_of(*asked, "--prior", out, *reading[4:])
 
 
 def test_a_query_is_printed_that_publish_can_continue():

@@ -10,7 +10,6 @@ from geodp.kinds.amounts.series import AmountsSeriesOptions, prepare_series
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
-from geodp.release import simulation
 from geodp.release.periods import Periods, name_part
 from geodp.release.request import Request
 from tests.keys import keep
@@ -131,16 +130,6 @@ def test_a_changed_prior_is_found(informed, shared, tmp_path, time, change, foun
         change_period(public, time, change)
     assert found in failed(public)
     assert found == "2020" or "index.prior" in failed(public)[found]
-
-
-def test_intervals_of_periods_are_narrowed(informed, census, monkeypatch):
-    monkeypatch.setattr(simulation, "RELEASES", 8)
-    plain, narrow = informed.estimate(AREA), informed.estimate(AREA, prior=census)
-    for time in TIMES:
-        one, two = plain[time].count, narrow[time].count
-        assert one.count == two.count
-        assert two.high - two.low < 0.8 * (one.high - one.low)
-        assert informed[time].estimate(AREA, prior=census) == narrow[time]
 
 
 def test_what_is_no_prior_is_refused(tables, census, earlier):

@@ -1,18 +1,14 @@
-// Sums over regions, their standard errors and 95 % intervals in closed form: what
-// Release.estimate works out, from the release and its public parameters.
+// Sums over regions, their standard errors and 95 % intervals: what Release.estimate works out,
+// from the release and its public parameters, as geodp/accuracy/region_interval.py describes it.
 
 const Z = 1.96;
 const LAPLACE_Z = 2.118;
-const SKEWED_Z = 2.33;
-const RISK = 0.1;
-const FEW = 3;
-const SHARES = [0, 0.25, 0.5, 0.75, 1];
-const CHILDREN = [2, 4, 16];
-const AROUND = 16;
-const PLAIN = 0;
-const OUTER = 1;
-const INNER = 2;
-const ALL = [PLAIN, OUTER, INNER];
+const HIDDEN = 0.35;
+const FEW = 0.25;
+const WEAK = 1.5;
+const MOVED = 2.1;
+const DROPPED = 0.4;
+const DROPPED_SQUARE = 0.5;
 
 /** The distance from a number to the next one. */
 function spacing(value) {
@@ -31,6 +27,22 @@ function groupByParent(node, fanout) {
   return found;
 }
 
+function addUp(values, each) {
+  return values.reduce((sum, one) => sum + each(one), 0);
+}
+
+/** The mean part of some children that is in a region, or another number where there is none. */
+function meanPart(children, otherwise) {
+  return children.length ? addUp(children, ({ part }) => part) / children.length : otherwise;
+}
+
+/** Half a 95 % interval of noise with this variance and fourth cumulant. */
+function halfInterval(variance, fourth) {
+  const some = Math.max(variance, 1e-12);
+  const excess = Math.min(Math.max(fourth / some ** 2 / 3, 0), 1);
+  return (Z + (LAPLACE_Z - Z) * excess) * Math.sqrt(some);
+}
+
 /** The closed form of a release: its sums, its tree and its grid. */
 class ClosedForm {
   constructor(given, grid, sums) {
@@ -39,324 +51,104 @@ class ClosedForm {
     this.sums = sums;
   }
 
-  /** How many children of a node overlap the domain. */
-  possible(parent, fanout, stride, limited) {
-    if (!limited) return fanout;
-    let found = 0;
-    for (let i = 0; i < fanout; i++) found += this.grid.overlaps(parent * fanout + i, stride);
-    return found;
-  }
-
-  /** Variance of the sum over cells, where nothing is clamped. */
-  variance(key) {
+  /**
+   * Errors of the sum over cells by their sorted keys: the variance as if nothing had been released
+   * as 0; variance and fourth cumulant given what was; the variance of the people in nodes released
+   * as 0; people received from elsewhere; and whether a node that is cut has a child of 0.
+   */
+  errors(key) {
+    const found = { variance: 0, kept: 0, fourth: 0, hidden: 0, moved: 0, clamped: false };
     let node = key;
-    let part = new Float64Array(key.length).fill(1);
-    let found = 0;
+    // The part of each node that is in the region: of all its children, and of those with people.
+    let [every, some] = [0, 0].map(() => new Float64Array(key.length).fill(1));
     let stride = 1;
     for (let level = this.fanouts.length - 1; level >= 0; level--) {
       const fanout = this.fanouts[level];
       const groups = groupByParent(node, fanout);
-      const next = new Float64Array(groups.length);
-      groups.forEach(([parent, first, end], g) => {
-        let total = 0;
-        let squares = 0;
-        for (let i = first; i < end; i++) {
-          total += part[i];
-          squares += part[i] * part[i];
-        }
-        const possible = this.possible(parent, fanout, stride, this.skips);
-        found += this.variances[level + 1] * (squares - (total * total) / possible);
-        next[g] = total / possible;
+      const parts = groups.map(([parent, first, end]) => {
+        const all = every.subarray(first, end);
+        const held = some.subarray(first, end);
+        // Nothing is apportioned between a node's children if all of them are in the region.
+        if (all.length === fanout && all.every((part) => part === 1)) return [1, 1];
+        const children =
+          this.nonnegative || this.skips
+            ? this.list(parent * fanout, fanout, stride, node.subarray(first, end), held)
+            : null;
+        const possible = children ? children.length : fanout;
+        const mean = addUp(all, (part) => part) / possible;
+        const squares = addUp(all, (part) => (part - mean) ** 2);
+        found.variance += this.variances[level + 1] * (squares + (possible - all.length) * mean ** 2);
+        return [mean, this.nonnegative ? this.apportion(found, level, children, mean) : mean];
       });
-      node = Float64Array.from(groups, (each) => each[0]);
-      part = next;
+      node = Float64Array.from(groups, ([parent]) => parent);
+      [every, some] = [0, 1].map((kind) => Float64Array.from(parts, (each) => each[kind]));
       stride *= fanout;
     }
-    return found + this.variances[0] * part.reduce((sum, each) => sum + each * each, 0);
+    found.variance += this.variances[0] * every[0] ** 2;
+    found.kept += this.variances[0] * some[0] ** 2;
+    found.fourth += (this.fourths[0] || 0) * some[0] ** 4;
+    return found;
   }
 
-  /** Standard deviations that noise alone does not reach in any child around a region. */
-  strength(key) {
-    let node = key;
-    let children = 1;
-    for (let level = this.fanouts.length - 1; level >= 0; level--) {
-      node = groupByParent(node, this.fanouts[level]).map((each) => each[0]);
-      children += this.fanouts[level] * node.length;
-    }
-    const chance = RISK / children;
-    return this.gaussian ? normalAbove(chance) : Math.log(0.5 / chance) / Math.SQRT2;
-  }
-
-  /** Sums over a region, its outer and its inner approximation; `limited` by the domain. */
-  reach(key, limited) {
-    const strong = this.strength(key);
-    const held = Float64Array.from(key, (one) => this.sums.of(one, 1));
-    const state = {
-      node: key,
-      whole: new Uint8Array(key.length).fill(1),
-      part: ALL.map(() => new Float64Array(key.length).fill(1)),
-      count: ALL.map(() => held.slice()),
-      variance: [0, 0, 0],
-      fourth: [0, 0, 0],
-      losing: [],
-      gaining: [],
-      isPath: true,
-      stride: 1,
-      limited,
-      inside: held.reduce((sum, each) => sum + each, 0),
-      alone: held.some((each) => each > 0),
-      depth: 0,
-      nodes: key.length,
-    };
-    for (let level = this.fanouts.length - 1; level >= 0; level--) this.climb(state, level, strong);
-    const nobody = this.sums.key.length === 0 && !state.whole[0];
-    if (nobody) state.part[OUTER][0] = 1;
-    const root = state.part.map((part) => part[0]);
-    const fourth = this.fourths[0] || 0;
-    return {
-      count: state.count.map((count) => count[0]),
-      variance: state.variance.map((v, i) => v + this.variances[0] * root[i] ** 2),
-      fourth: state.fourth.map((f, i) => f + fourth * root[i] ** 4),
-      losing: state.losing.reverse(),
-      gaining: state.gaining.reverse(),
-      isPath: state.isPath,
-      depth: state.depth,
-      nodes: state.nodes,
-      nobody,
-    };
-  }
-
-  /** Carry the state of a walk from the children of a level to their parents. */
-  climb(state, level, strong) {
-    const fanout = this.fanouts[level];
-    const own = this.variances[level + 1];
-    const tail = this.fourths[level + 1] || 0;
-    const least = strong * Math.sqrt(own);
-    const { node, whole, stride } = state;
-    const here = Float64Array.from(node, (one) => this.sums.of(one, stride));
-    here.forEach((people, i) => {
-      if (people >= least) return;
-      state.part[OUTER][i] = 1;
-      state.count[OUTER][i] = people;
-      state.part[INNER][i] = 0;
-      state.count[INNER][i] = 0;
-    });
-    const groups = groupByParent(node, fanout);
-    const part = ALL.map(() => new Float64Array(groups.length));
-    const count = ALL.map(() => new Float64Array(groups.length));
-    const above = new Uint8Array(groups.length);
-    let losing = 0;
-    let gaining = 0;
-    let together = 0;
-    groups.forEach(([parent, first, end], g) => {
-      const around = this.lookAround(parent, fanout, state, node.subarray(first, end), least);
-      const held = this.sums.of(parent, stride * fanout);
-      together += held;
-      let touched = 0;
-      let zero = false;
-      for (let i = first; i < end; i++) {
-        touched += whole[i];
-        zero = zero || here[i] === 0;
-      }
-      const cut = touched < around.possible;
-      above[g] = cut ? 0 : 1;
-      if (cut && end - first !== 1) state.isPath = false;
-      if (cut && held > 0 && around.empty) losing++;
-      if (cut && held > 0 && zero) gaining++;
-      for (const kind of ALL) {
-        const added = kind === OUTER ? around.weak : 0;
-        const [total, squares, sum] = this.add(state, kind, first, end, added);
-        const mean = total / around.possible;
-        part[kind][g] = cut ? mean : 1;
-        count[kind][g] = cut ? sum + (kind === OUTER ? around.count : 0) : held;
-        if (!cut) continue;
-        state.variance[kind] += own * (squares - total * mean);
-        let powers = added * (1 - mean) ** 4;
-        powers += (around.possible - (end - first) - added) * mean ** 4;
-        for (let i = first; i < end; i++) powers += (state.part[kind][i] - mean) ** 4;
-        state.fourth[kind] += tail * powers;
-      }
-    });
-    state.losing.push(losing);
-    state.gaining.push(gaining);
-    state.alone = state.alone && together - state.inside < FEW * Math.sqrt(own);
-    if (state.alone) {
-      state.depth++;
-      state.nodes = groups.length;
-    }
-    state.inside = together;
-    Object.assign(state, { part, count, whole: above, stride: stride * fanout });
-    state.node = Float64Array.from(groups, (each) => each[0]);
-  }
-
-  /** Sums of parts, of their squares and of counts of some children. */
-  add(state, kind, first, end, added) {
-    let total = added;
-    let squares = added;
-    let sum = 0;
-    for (let i = first; i < end; i++) {
-      const part = state.part[kind][i];
-      total += part;
-      squares += part * part;
-      sum += state.count[kind][i];
-    }
-    return [total, squares, sum];
-  }
-
-  /** Children of a node that a region does not touch; `touched` are those that it does. */
-  lookAround(parent, fanout, { stride, limited }, touched, least) {
-    const found = { possible: 0, weak: 0, count: 0, empty: false };
+  /** The children of a node that hold cells: the part of each in the region, and its people. */
+  list(start, fanout, stride, touched, parts) {
+    const found = [];
     let next = 0;
-    for (let i = 0; i < fanout; i++) {
-      const child = parent * fanout + i;
-      const inside = !limited || this.grid.overlaps(child, stride);
-      found.possible += inside;
-      if (next < touched.length && touched[next] === child) {
-        next++;
-        continue;
-      }
-      if (!inside) continue;
-      const held = this.sums.of(child, stride);
-      if (held === 0) found.empty = true;
-      if (held < least) {
-        found.weak++;
-        found.count += held;
-      }
+    for (let child = start; child < start + fanout; child++) {
+      const part = touched[next] === child ? parts[next++] : 0;
+      if (this.skips && !this.grid.overlaps(child, stride)) continue;
+      found.push({ part, count: this.sums.of(child, stride) });
     }
     return found;
   }
 
-  /** How far the clamp at some nodes and the noise together move a region's sum. */
-  move(found, nodes, margin, alone) {
-    let far = Infinity;
-    if (alone && found.isPath) {
-      const around = Math.sqrt(Math.max(alone.rmse ** 2 - alone.bias ** 2, 0));
-      far = Math.max(margin, SKEWED_Z * around) - alone.bias;
-    }
-    if (this.losses && !found.nobody) {
-      const lost = this.losses.reduce((sum, [, spread], i) => sum + spread ** 2 * nodes[i], 0);
-      const mean = this.losses.reduce((sum, [each], i) => sum + each * nodes[i], 0);
-      far = Math.min(far, mean + Math.hypot(margin, Math.sqrt(lost) * SKEWED_Z));
-    }
-    return far;
-  }
-
-  /** Half a 95 % interval of noise with this variance and fourth cumulant. */
-  half(variance, fourth) {
-    const some = Math.max(variance, 1e-12);
-    const excess = Math.min(Math.max(fourth / some ** 2 / 3, 0), 1);
-    return (Z + (LAPLACE_Z - Z) * excess) * Math.sqrt(some);
-  }
-
-  /** Half the interval of a node without a clamp, so many levels above the cells. */
-  halfOfNode(depth) {
-    let part = 1;
-    let variance = 0;
-    let fourth = 0;
-    for (let i = this.fanouts.length - depth; i > 0; i--) {
-      const children = this.fanouts[i - 1];
-      const mean = part / children;
-      const tails = (part - mean) ** 4 + (children - 1) * mean ** 4;
-      variance += this.variances[i] * (part ** 2 - children * mean ** 2);
-      fourth += (this.fourths[i] || 0) * tails;
-      part = mean;
-    }
-    const tail = this.fourths[0] || 0;
-    return this.half(variance + this.variances[0] * part ** 2, fourth + tail * part ** 4);
-  }
-
-  /** The ends of a 95 % interval of what was reached; of one cell, before its class narrows it. */
-  interval(found, isCell) {
-    const margin = ALL.map(
-      (kind) => this.half(found.variance[kind], found.fourth[kind]) + spacing(found.count[kind]),
-    );
-    const [count] = found.count;
-    let low = count - margin[PLAIN];
-    let high = count + margin[PLAIN];
-    if (found.gaining.some(Boolean)) {
-      const down = count - this.move(found, found.gaining, margin[PLAIN], null);
-      low = Math.max(found.count[INNER] - margin[INNER], down);
-    }
-    if (found.losing.some(Boolean) || found.nobody) {
-      const up = count + this.move(found, found.losing, margin[PLAIN], this.isolated);
-      high = Math.min(found.count[OUTER] + margin[OUTER], up);
-    }
-    // A region that is alone in its nodes was given all that is estimated of these.
-    const clamped = found.nobody || [...found.losing, ...found.gaining].some(Boolean);
-    if (!isCell && clamped && found.depth > 0) {
-      const nodes = this.halfOfNode(found.depth) * Math.sqrt(found.nodes);
-      low = Math.min(low, count - (nodes + spacing(count)));
-    }
-    return [Math.max(low, 0), high];
-  }
-
-  /** The class of a cell by what was released around it; -1 alone. */
-  classify(key) {
-    const fanout = this.fanouts.length ? this.fanouts[this.fanouts.length - 1] : 1;
-    let span = 1;
-    for (let i = this.fanouts.length - 1; i >= 0 && span < AROUND; i--) span *= this.fanouts[i];
-    const count = (parent, size) => this.possible(parent, size, 1, this.padded);
-    const node = Math.floor(key / span);
-    const cells = count(node, span);
-    const own = this.sums.of(key, 1);
-    const least = FEW * Math.sqrt(this.variances[this.variances.length - 1]);
-    const company = this.sums.listed(node, span, least) > (own >= least ? 1 : 0);
-    const children = fanout < span ? count(Math.floor(key / fanout), fanout) : cells;
-    const zeros = cells - this.sums.listed(node, span) - (own === 0 ? 1 : 0);
-    if (!company || zeros >= cells - 1) return -1;
-    const share = countBelow(SHARES, zeros / Math.max(cells - 1, 1), false);
-    return countBelow(CHILDREN, children, false) * SHARES.length + share;
-  }
-
-  /** Over how many levels a cell stands alone. */
-  depth(key) {
-    let found = 0;
-    let node = key;
-    let stride = 1;
-    let here = this.sums.of(node, stride);
-    for (let level = this.fanouts.length - 1; level >= 0; level--) {
-      node = Math.floor(node / this.fanouts[level]);
-      stride *= this.fanouts[level];
-      const held = this.sums.of(node, stride);
-      if (held - here >= FEW * Math.sqrt(this.variances[level + 1])) break;
-      found++;
-      here = held;
-    }
-    return found;
-  }
-
-  /** The interval of a cell, which its class narrows. */
-  narrow(key, found, [low, high]) {
-    const place = this.classify(key);
-    const [count] = found.count;
-    const error = Math.sqrt(Math.max(found.variance[PLAIN], 0));
-    const [down, up] = [this.margins.down, this.margins.up].map((side) => {
-      const factor = place < 0 || side[place] === null ? Infinity : side[place];
-      return factor * error + spacing(count);
-    });
-    if (up !== Infinity) return [Math.max(low, count - down), Math.min(high, count + up)];
-    // An isolated cell was given all that is estimated of the node that holds hardly anybody else.
-    const depth = this.depth(key);
-    const bottom = Math.max(Math.min(low, count - (this.halfOfNode(depth) + spacing(count))), 0);
-    const { alone } = this.margins;
-    if (!alone.length) return [bottom, high];
-    const lost = alone[Math.min(depth, alone.length - 1)];
-    return [bottom, Math.min(high, count + lost + spacing(count))];
+  /**
+   * Add what the children of a node add to the errors.
+   *
+   * @returns the part of the node that is in the region, of the children with people.
+   */
+  apportion(found, level, children, every) {
+    const own = this.variances[level + 1];
+    const [threshold, scale] = this.drops[level] || [0, 0];
+    const listed = children.filter(({ count }) => count > 0);
+    const mean = meanPart(listed, every);
+    if (!listed.length) return mean;
+    const zero = children.filter(({ count }) => count <= 0);
+    const least = WEAK * Math.sqrt(own) + threshold;
+    // What empty children received is missing where there are people beyond doubt.
+    const firm = meanPart(listed.filter(({ count }) => count >= least), mean);
+    const weak = listed.filter(({ count }) => count < least);
+    found.kept += own * addUp(listed, ({ part }) => (part - mean) ** 2);
+    found.fourth += (this.fourths[level + 1] || 0) * addUp(listed, ({ part }) => (part - mean) ** 4);
+    found.moved += MOVED * addUp(weak, ({ part, count }) => (part - firm) * count);
+    // The most people in a dropped child: noise lifts it above the threshold the more often, the
+    // more it has.
+    const chance = Math.min((listed.length + 1) / (children.length + 2), 0.5);
+    const dropped = Math.max(threshold - scale * Math.log(0.5 / chance), 0);
+    const share = listed.length / children.length;
+    const hidden = HIDDEN * share * Math.min(share / FEW, 1) * own;
+    const unseen = hidden + DROPPED_SQUARE * dropped ** 2;
+    found.hidden += unseen * addUp(zero, ({ part }) => (part - mean) ** 2);
+    found.moved -= DROPPED * dropped * addUp(zero, ({ part }) => part - mean);
+    found.clamped ||= zero.length > 0;
+    return mean;
   }
 
   /** Count, standard error and 95 % interval of cells by their keys, sorted and not empty. */
   estimate(key) {
-    const count = key.reduce((sum, one) => sum + this.sums.of(one, 1), 0);
-    const error = Math.sqrt(Math.max(this.variance(key), 0));
+    const count = addUp(key, (one) => this.sums.of(one, 1));
+    const { variance, kept, fourth, hidden, moved, clamped } = this.errors(key);
+    const error = Math.sqrt(variance);
+    const found = { cells: key.length, count, error };
     if (!this.nonnegative) {
       const tails = this.fanouts.length === 1 ? key.length : 1;
       const margin = (Z + (LAPLACE_Z - Z) / tails) * error + spacing(count);
-      return { cells: key.length, count, error, low: count - margin, high: count + margin };
+      return { ...found, low: count - margin, high: count + margin };
     }
-    const isCell = key.length === 1;
-    const found = this.reach(key, isCell ? this.padded : this.skips);
-    let ends = this.interval(found, isCell);
-    if (isCell) ends = this.narrow(key[0], found, ends);
-    return { cells: key.length, count, error, low: ends[0], high: ends[1] };
+    const margin = halfInterval(kept + hidden, fourth) + spacing(count);
+    // Where nothing was released as 0, few people are no sign of empty children.
+    const received = clamped ? moved : 0;
+    const low = Math.max(count - (margin + Math.max(received, 0)), 0);
+    return { ...found, low, high: count + margin + Math.max(-received, 0) };
   }
 }

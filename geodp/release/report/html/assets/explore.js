@@ -2,7 +2,7 @@
 
 const byId = (id) => document.getElementById(id);
 
-/** Margins beyond which an interval is called longer to one side. */
+/** Times as far as the nearer end is the other one of an interval called longer to one side. */
 const LOPSIDED = 1.5;
 
 function addRow(list, term, text) {
@@ -12,12 +12,11 @@ function addRow(list, term, text) {
   list.append(name, value);
 }
 
-/** Why the interval of a square reaches further to one side; null where it does not, or by 0. */
-function explainEnds(surface, level, { count, low, high }) {
-  const margin = surface.margin(level);
-  if (margin === null) return null;
-  if (high - count > LOPSIDED * margin) return "why_up";
-  return low > 0 && count - low > LOPSIDED * margin ? "why_down" : null;
+/** Why an interval reaches further to one side; null where it does not, or begins at 0. */
+function explainEnds({ count, low, high }) {
+  if (low === 0) return null;
+  if (high - count > LOPSIDED * (count - low)) return "why_up";
+  return count - low > LOPSIDED * (high - count) ? "why_down" : null;
 }
 
 /** What is known of a point of the map: pairs of a word's name and text. */
@@ -37,7 +36,7 @@ function describe(view, words, who, at) {
   found.push(["count", words.count(count)]);
   found.push(["ends", estimate ? words.interval(estimate) : words.text("unknown")]);
   if (estimate && !words.isFew(count) && !isWater(surface, box)) {
-    const why = explainEnds(surface, view.level, estimate);
+    const why = explainEnds(estimate);
     if (why) found.push(["why", words.text(why)]);
     else if (estimate.low <= 0 && estimate.high > estimate.low) {
       found.push(["why", words.text("why_nobody", { who })]);

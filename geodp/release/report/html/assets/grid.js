@@ -128,21 +128,9 @@ class Sums {
     for (let i = 0; i < key.length; i++) this.before[i + 1] = this.before[i] + count[i];
   }
 
-  ends(node, stride) {
-    const first = node * stride;
-    return [countBelow(this.key, first, false), countBelow(this.key, first + stride, false)];
-  }
-
   of(node, stride) {
-    const [begin, end] = this.ends(node, stride);
-    return this.before[end] - this.before[begin];
-  }
-
-  /** How many listed cells of at least so many people a node has. */
-  listed(node, stride, least = -Infinity) {
-    const [begin, end] = this.ends(node, stride);
-    let found = 0;
-    for (let i = begin; i < end; i++) found += this.count[i] >= least ? 1 : 0;
-    return found;
+    const first = node * stride;
+    const begin = countBelow(this.key, first, false);
+    return this.before[countBelow(this.key, first + stride, false)] - this.before[begin];
   }
 }
