@@ -9,7 +9,7 @@
       </rastershader>
     </rasterrenderer>
   </pipe>
-  <renderer-v2 type="graduatedSymbol" attr='if("mean_high" - "mean_low" &gt; 200, 2.30584300921e+18, "mean")' symbollevels="0"
+  <renderer-v2 type="graduatedSymbol" attr='if("mean_high" - "mean_low" &gt; 100, 2.30584300921e+18, "mean")' symbollevels="0"
       graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
     <ranges>
       <range lower="-1.15292150461e+18" upper="1.15292150461e+18" symbol="0" label="all" render="true"/>
