@@ -14,7 +14,6 @@ from geodp.accuracy.area_sums import Areas as Areas
 from geodp.accuracy.closed_form import BlockError as BlockError
 from geodp.accuracy.interval import Estimate as Estimate
 from geodp.accuracy.interval import Interval as Interval
-from geodp.accuracy.margins import Margins as Margins
 from geodp.errors import AccessWarning as AccessWarning
 from geodp.errors import BudgetError as BudgetError
 from geodp.errors import CodeError as CodeError
