@@ -12,7 +12,10 @@ import numpy as np
 
 import geodp
 from bench.inputs import public
+from bench.inputs.families import draw_families
+from bench.measure.regions import CellSets, MapDifference
 from bench.tables import fill, markdown, paragraph, table
+from geodp.table.proxy import Proxy
 from geodp.tools.statistics.estimate import estimate_statistics, list_figures, square_kilometres
 
 TITLE = """\
@@ -27,6 +30,13 @@ MAPS = (
     *("samoa-100m", "europe-2011-9-8"),
 )
 
+SUMS = ("polygons", "municipalities")
+SUM_MAPS = ("kanto", "hiroshima-2020", "europe-2018-9-8")
+"""Regions of whose sums the error is measured, with aligned squares, and the maps."""
+
+SEED, REGIONS = 20150901, 300
+"""Seed and number of aligned squares."""
+
 RIGHT, SMALL = 0.3, 0.01
 """Parts of the measured bias, and of the value: see ``TITLE``."""
 
@@ -35,6 +45,7 @@ SYMBOLS = {"yes": "", "~": "~", "<1": "<1", "no": "!"}
 SAVED = Path(__file__).parents[1] / "results" / "statistics.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "statistics.md"
 MARKS = ("<!-- bench:statistics -->", "<!-- /bench:statistics -->")
+SUM_MARKS = ("<!-- bench:statistics:sums -->", "<!-- /bench:statistics:sums -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +53,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
     parser.add_argument("--trials", type=int, default=8, help="releases of the true table")
+    parser.add_argument("--sums", type=int, default=40, help="the same for errors of sums; 0: none")
     parser.add_argument(
         "--epsilons", type=lambda text: text.split(","), default=["0.1", "1"], metavar="A,B"
     )
@@ -51,21 +63,27 @@ def measure(
     data: Path | None = None,
     maps: list[str] | None = None,
     trials: int = 8,
+    sums: int = 40,
     epsilons: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Measure a row for each map, budget and statistic.
+    """Measure a row for each map, budget and statistic, and one for each family of sums.
 
-    Saved rows of other maps and budgets stay.
+    Saved rows of other maps and budgets stay, and those of sums where none are measured.
     """
     names = maps or [*MAPS]
     saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
     remeasured = {(name, epsilon) for name in names for epsilon in epsilons or ["0.1", "1"]}
-    rows = [row for row in saved.get("rows", []) if (row["map"], row["epsilon"]) not in remeasured]
+    rows, errors = (
+        [row for row in saved.get(kind, []) if (row["map"], row["epsilon"]) not in replaced]
+        for kind, replaced in (("rows", remeasured), ("sums", remeasured if sums else ()))
+    )
     for name in names:
         source = public.load(name, data)
         for epsilon in epsilons or ["0.1", "1"]:
             rows += _rows(name, source, epsilon, trials)
-    return {"trials": trials, "rows": rows}
+            if name in SUM_MAPS and sums:
+                errors += _sums(name, source, epsilon, sums)
+    return {"trials": trials, "sums": errors, "rows": rows}
 
 
 def release_of(source: geodp.CountTable, epsilon: str, trial: int) -> geodp.Release:
@@ -119,9 +137,32 @@ def verdict(estimate: Any, measured: float, true: float) -> str:
     return "<1" if max(abs(estimate.bias), abs(measured)) <= SMALL * abs(true) else "no"
 
 
+def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> list[dict[str, Any]]:
+    """Measure root-mean-square errors of sums of regions."""
+    grid = source.grid
+    families = draw_families(SUMS, grid, Proxy(source, name))
+    groups: list[Any] = [group for one in families for group in one.groups]
+    for cells in (1, 64):
+        draw = np.random.default_rng(SEED).integers(grid.size // cells, size=REGIONS)
+        first = np.unique(draw).astype(np.uint64) * np.uint64(cells)
+        # Keys of an aligned square are consecutive in Morton order.
+        keys = [k + np.arange(cells, dtype=np.uint64) for k in first]
+        # Squares at the edge have fewer cells.
+        inside = [k[grid.contains_keys(k)] for k in keys]
+        groups.append(CellSets.of(f"{REGIONS} aligned squares of {cells} cells", inside))
+    releases = [release_of(source, epsilon, i).table for i in range(trials)]
+    differences = [MapDifference.of(source, one) for one in releases]
+    rows = []
+    for group in groups:
+        errors = np.array([group.sums(one)[1] for one in differences])
+        measured = float(np.sqrt((errors**2).mean()))
+        rows.append({"map": name, "epsilon": epsilon, "regions": group.name, "measured": measured})
+    return rows
+
+
 def show(result: dict[str, Any]) -> str:
-    """Format biases, and how many of them were estimated."""
-    return f"{table(lines(result))}\n\n{counted(result)}"
+    """Format biases, then errors of sums."""
+    return "\n\n".join([table(lines(result)), counted(result), table(result["sums"])])
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -168,7 +209,8 @@ def counted(result: dict[str, Any]) -> str:
 
 
 def fill_document() -> dict[str, Any]:
-    """Fill the document's table with the saved figures, and return those."""
+    """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, f"{markdown(lines(result))}\n\n{counted(result)}")
+    fill(DOCUMENT, SUM_MARKS, markdown(result["sums"]))
     return result

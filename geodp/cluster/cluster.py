@@ -229,7 +229,6 @@ def prepare(client: Any, partitions: Partitions, request: Request, options: Opti
     event = make_table_event(partitions.empty, method, request)
     cut = partition_of(method, grid, event, prior)
     preview = preview_release(grid, method, event, request.terms.people, metadata=request.metadata)
-    # Margins were measured without a prior and do not hold for a release that uses one.
     if prior is not None:
         preview = replace(preview, prior=prior.describe())
     return PreparedRun(Run(client, partitions, cut, request, options), preview)
