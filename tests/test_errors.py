@@ -20,7 +20,8 @@ SEVERAL_WORDINGS = {
     *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),
     "table-expected",
     *("where-spelt-variously", "axis-column-missing", "column-unknown", "labels-differ"),
-    *("pairs-take-no-attributes", "layout-incomplete"),
+    *("pairs-take-no-attributes", "layout-incomplete", "code-unknown", "kind-lacks"),
+    "option-excludes-option",
 }
 """Codes of rules that are worded in several ways, by what was asked for."""
 

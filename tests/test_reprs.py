@@ -20,6 +20,7 @@ OF_OTHERS = {
     *("ApproximateDP", "ZeroConcentratedDP", "SecretSample", "Interval"),  # numbers or a name each
     *("AreaLevels", "Hierarchy", "Mask", "Prior", "PublicTotals", "Composed"),
     *("Intervals", "CodeSystem", "Event", "Law", "Method", "TableEvent"),  # forms that several have
+    "OpenedRelease",
 }
 """Nouns at the top that no object below has in it, or that have no class of their own."""
 

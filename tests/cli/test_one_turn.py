@@ -40,7 +40,7 @@ class Turns:
     def people(self, kept="run.json"):
         """What was counted, of the operator's record, or would be, of a check."""
         found = json.loads((self.folder / "out" / "restricted" / kept).read_text())
-        return found.get("read", found)["people"]
+        return found.get("counted_people", found.get("people"))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ SHARED = {*OPENING, "where", "decimal", "points_crs", "allow_ballpark", "memory"
 
 OF_COUNTS = {"missing", "flags", "round"}
 
-COUNTS_NOTHING = {"flows choose-trips"}
+COUNTS_NOTHING = {"flows choose-trips", "local randomize"}
 """Commands whose records have no counts."""
 
 READERS_OF_FLOWS = (
@@ -39,6 +39,8 @@ ELSEWHERE = {
     "--code": "the place of a single cell",
     "--column": "axes of a grid, which flows name by --from, --to and --by",
     "--duplicates": "counted flows of one pair are added up",
+    "--period-columns": "a series, whose command has it",
+    "--periods": "a series, whose command has it",
     "--points": "the form of a table of single cells",
     "--raster-unit": "rasters",
     "--truncation": "limits on the cells of a person",
@@ -85,7 +87,8 @@ def test_a_command_takes_the_options_of_files_and_rows(name):
     names = {one.name for one in READING[name]}
     assert names >= SHARED
     assert (names >= OF_COUNTS) != (name in COUNTS_NOTHING)
-    assert "public_file" in names
+    # Devices send reports of public codes, and of no file that others may read.
+    assert ("public_file" in names) != (name == "local randomize")
 
 
 @pytest.mark.parametrize("name", READING)

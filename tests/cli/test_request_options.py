@@ -16,7 +16,7 @@ from geodp.release.request import Request
 def test_every_field_has_options():
     asked = {one.name for one in fields(Request)} - {"terms"} | {*NAMES}
     # The release that is replaced is a part of the metadata.
-    assert {one.field for one in REQUEST} - {"supersedes"} == asked
+    assert {one.field for one in REQUEST} - {"supersedes", "display_below"} == asked
 
 
 def test_a_command_has_what_it_asks_for_alone():

@@ -37,7 +37,7 @@ def test_a_card_of_parts():
     ("kind", "keys"),
     [
         (StatedSlope, "change slope"),
-        (StatedCells, "meaning version low beside alone closed_form simulated parts tree"),
+        (StatedCells, "meaning version low beside alone closed_form high simulated parts tree"),
         (StatedLayout, "name title source"),
         (StatedReading, "form places labels counts layout anchor crs person unit unit_value"),
         (

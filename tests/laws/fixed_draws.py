@@ -161,7 +161,7 @@ def _fix_devices(patch):
     real = collect.randomize
 
     def randomize(round_, cells, coins=None):
-        number = len(cells)
+        number = np.shape(cells)[-1]
         (code,) = round_.grid.places[0].format(np.array([0]), np.array([0])).tolist()
         return real(round_, [code] * number, FixedCoins())
 

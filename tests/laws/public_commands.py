@@ -24,8 +24,8 @@ PAIRS = [(a, b) for a in CODES[:5] for b in CODES[2:6]]
 LABELS = [(s, a) for s in "fm" for a in ("child", "adult", "old")]
 
 VARIANTS = ("even", "other counts", "few rows", "extreme", "reversed", "zeros", "half", "written")
-"""Inputs: cells with as many people each; others; one row; 2**59 people in one cell; the first in
-another order; nearly nobody; every second cell; the first as other bytes."""
+"""Inputs: cells with as many people each; others; one row; as many people in one cell as a count
+may have; the first in another order; nearly nobody; every second cell; the first as other bytes."""
 
 Rows = list[tuple[object, int]]
 
@@ -39,7 +39,7 @@ def people(variant: str, places: list) -> Rows:
         case "few rows":
             return [(places[3], 1)]
         case "extreme":
-            return [(place, 1 << 59 if i == 0 else 1) for i, place in enumerate(places)]
+            return [(place, 8 * 10**9 if i == 0 else 1) for i, place in enumerate(places)]
         case "reversed":
             return even[::-1]
         case "zeros":
@@ -638,6 +638,7 @@ PARAMETERS = {
         "plan",
         "amounts plan",
         "flows plan",
+        "select plan",
         "flows sql",
         "amounts sql",
         "households plan",

@@ -219,7 +219,8 @@ def tell_series(patch):
 
     def release(self, *keep):
         first, *others = self.design.parts
-        told = (*first.preview.public_facts, f"that it is {self.record['people'][0] > 1000}")
+        people, *_ = self.counted["counted_people"].values()
+        told = (*first.preview.public_facts, f"that it is {people > 1000}")
         changed = replace(first, preview=replace(first.preview, public_facts=told))
         design = replace(self.design, parts=(changed, *others))
         return real(replace(self, design=design), *keep)
@@ -281,7 +282,10 @@ def remember(patch, what):
 
 def print_people(patch):
     """Let the last words of a run have one blank more where many people are counted."""
-    real, known = publishing.format_result, remember(patch, lambda one: one.record["people"])
+    real, known = (
+        publishing.format_result,
+        remember(patch, lambda one: one.counted["counted_people"]),
+    )
     patch.setattr(
         publishing, "format_result", lambda *given: real(*given) + " " * (known[-1] > 1500)
     )
@@ -289,10 +293,13 @@ def print_people(patch):
 
 def end_with_a_code(patch):
     """Let a run fail after all is written, where many people are counted."""
-    real, known = publishing.format_result, remember(patch, lambda one: one.record["people"])
+    real, known = (
+        publishing.format_result,
+        remember(patch, lambda one: one.counted["counted_people"]),
+    )
 
     def say(*given):
-        if known[-1] > 1 << 50:
+        if known[-1] > 1 << 30:
             raise SystemExit(3)
         return real(*given)
 

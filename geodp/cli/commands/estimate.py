@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from geodp.accuracy.interval import USUAL, WORST_CASE
 from geodp.cli.figures import ShownRows, show_answers
 from geodp.cli.help import with_options
 from geodp.cli.layers import LAYERS, is_layer, write_layer
@@ -30,14 +29,17 @@ from geodp.errors import UsageError
 from geodp.options.option import Option, grouped
 from geodp.options.shared import AREAS, AS_FILE, CHANGES, LABEL, TIME
 
+INTERVALS = ("usual", "worst-case")
+"""As in geodp.accuracy.interval, which takes long to import."""
+
 OF_COUNTS = grouped(
     "Counts",
     Option(
         "--interval",
         "Which 95 % intervals: worst-case is a bound that assumes nothing of the map, and is "
         "several times as wide.",
-        choices=(USUAL, WORST_CASE),
-        default=USUAL,
+        choices=INTERVALS,
+        default=INTERVALS[0],
     ),
 )
 """Options of estimates of counts alone."""

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from geodp.accuracy.interval import LAPLACE_Z, USUAL, WORST_CASE, Interval, Tops
-from geodp.accuracy.interval_arithmetic import Figures
+from geodp.accuracy.interval_arithmetic import Bounds, Figures
 from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
@@ -412,7 +412,7 @@ def margins_of(
     rows, noise = [], []
     for one in releases:
         if isinstance(places, list):
-            ends, half = _regions(one, places)
+            ends, half = _regions(one, places, is_stream=rounded)
         else:
             ends, half = _cells(one, places), LAPLACE_Z * one.standard_error(1)
         rows.append(tuple(part / unit for part in ends))
@@ -421,32 +421,26 @@ def margins_of(
     return SumMargins.split([(a, b, c) for a, b, c in rows], noise, rest)
 
 
-def _regions(one: Release, regions: list[Region]) -> tuple[Ends, FloatArray]:
+def _regions(one: Release, regions: list[Region], *, is_stream: bool) -> tuple[Ends, FloatArray]:
     """Return sums of one stream over regions, and half the intervals of the noise.
 
     A stream has a part of the budget, and so few records where few live that the clamp takes most
     of them. Ends lie halfway between usual and worst-case ones, on a logarithmic scale: the usual
     ones alone hold 80 % of sums of fewer than 500 records at epsilon 1/10
-    (docs/measured/amounts.md).
+    (docs/measured/amounts.md). A class has fewer still, and worst-case ends.
     """
-    (count, low, high, error), (_, least, most, _) = (
-        np.array(
-            [
-                (e.count, e.low, e.high, e.standard_error)
-                for e in one.estimate_all(regions, interval=interval)
-            ],
-            np.float64,
-        )
-        .reshape(-1, 4)
-        .T
-        for interval in (USUAL, WORST_CASE)
+    usual, worst = (
+        Bounds.of(one.estimate_all(regions, interval=interval)) for interval in (USUAL, WORST_CASE)
     )
-    low = count - np.sqrt((count - low) * np.maximum(count - least, 0.0))
-    high = count + np.sqrt((high - count) * np.maximum(most - count, 0.0))
     single = np.array([region.key.size == 1 for region in regions], np.bool_)
-    # Of cells, the tables have that of a cell inside the domain.
-    of_cell, of_sum = LAPLACE_Z * one.standard_error(1), SUM_Z * error
-    return (count, low, high), np.where(single, of_cell, of_sum)
+    # Of cells, the tables have usual ends, and the noise of a cell inside the domain.
+    down = np.where(single, usual.count - usual.low, usual.count - worst.low)
+    up = np.where(single, usual.high - usual.count, worst.high - usual.count)
+    if is_stream:
+        down = np.sqrt(down * (usual.count - usual.low))
+        up = np.sqrt(up * (usual.high - usual.count))
+    ends = usual.count, usual.count - down, usual.count + up
+    return ends, np.where(single, LAPLACE_Z * one.standard_error(1), SUM_Z * usual.error)
 
 
 def _cells(one: Release, key: KeyArray) -> Ends:

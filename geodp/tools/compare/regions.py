@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.interval import EMPTY_ESTIMATE, LAPLACE_Z, Estimate, Interval, Z
+from geodp.accuracy.interval import EMPTY_ESTIMATE, LAPLACE_Z, WORST_CASE, Estimate, Interval, Z
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
 from geodp.mechanisms import Mechanism
@@ -159,7 +159,12 @@ def _sides(
             )
         regions = [Region(here.grid, key) for key in keys]
     sides = [
-        Side(release, region, release.estimate(region) if region.cells else EMPTY_ESTIMATE)
+        Side(
+            release,
+            region,
+            # Asked for where a clamp may have acted, of which nothing is assumed.
+            release.estimate(region, interval=WORST_CASE) if region.cells else EMPTY_ESTIMATE,
+        )
         for release, region in zip((here, there), regions, strict=True)
     ]
     return sides[0], sides[1]
@@ -430,7 +435,7 @@ def _estimate(
     conservative: bool,
 ) -> Ratio:
     parts = [
-        _Part(release, region, above, below, release.estimate(region))
+        _Part(release, region, above, below, release.estimate(region, interval=WORST_CASE))
         for release, region, above, below in weighted
     ]
     x = np.array([float(part.estimate.count) for part in parts])

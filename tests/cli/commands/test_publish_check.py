@@ -50,7 +50,7 @@ REFUSALS = {
         "look like degrees",
     ),
     "above 9,000,000,000": (
-        "code,n\n533946113,9\n533946114,9999999999\n",
+        "code,n\n533946113,9\n533946114,9000000001\n",
         [*TABLE, "--contribution", 1],
         "above 9,000,000,000",
     ),

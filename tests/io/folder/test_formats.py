@@ -80,7 +80,8 @@ def release():
 def test_the_order_is_stated():
     find_formats.cache_clear()
     names = (
-        "csv parquet gpkg hierarchy outlines zones areas geotiff measurements qgis picture totals"
+        "csv parquet gpkg hierarchy outlines zones names areas geotiff measurements qgis picture "
+        "totals"
     )
     assert [one.name for one in find_formats()] == names.split()
 

@@ -109,7 +109,6 @@ def test_refused(case: Case, tmp_path: Path) -> None:
         lambda path: table(path, encoding="klingon"),
         lambda path: table(path, columns={"row": "r"}),
         lambda path: table(path, columns={"sex": "s"}),
-        lambda path: table(path, grid=METRES),
         lambda path: table(path, x="x"),
         lambda path: table(path, x="x", y="y", grid=Grid.regular((4, 4))),
         lambda path: table(path, x="x", y="y", code="code"),

@@ -143,7 +143,7 @@ OTHERS = {
     "local open": {"file": ("--plan", PIPE, "--output", "new.json")},
     "local randomize": {
         "file": (PIPE, "codes.csv", "-o", "new.parquet"),
-        "cells": ("round.json", PIPE, "-o", "new.parquet"),
+        "inputs": ("round.json", PIPE, "-o", "new.parquet"),
     },
     "local aggregate": {
         "file": (PIPE, "reports.parquet", "-o", "new.sums"),
@@ -166,6 +166,7 @@ OTHERWISE = {
     "witness": "a file beside a ledger, which is made or locked as a ledger is",
     "key_file": "refused in words of its own, see tests/privacy/test_key_file.py",
     "key_folder": "a folder",
+    "metadata": "read_metadata refuses it wherever it is asked for, see below",
     **dict.fromkeys(FOLDERS, "a folder, whose card is a regular file"),
     "prior of flows": "a folder, whose card is a regular file, or one of the files above",
     "scratch": "a folder",

@@ -100,7 +100,7 @@ def test_polygons_partly_outside_the_map_are_told():
     within = shapely.box(4_000_000, 3_000_000, 4_008_000, 3_016_000)
     outside = "half & more: 50.0 % of its area lies outside the map, and nothing there"
     for language, areas, said, unsaid in (
-        ("en", {"half & more": half, "within": within}, (outside, "2 areas are"), "within: "),
+        ("en", {"half & more": half, "within": within}, (outside, "Areas listed: 2"), "within: "),
         ("ja", {"half": half}, ("half: 面積の 50.0 % は地図の外に", "1 地域を示します。"), "nan"),
         ("en", {"within": within}, ("One area is listed.",), "outside the map"),
     ):

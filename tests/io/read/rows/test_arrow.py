@@ -23,7 +23,7 @@ GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
 RNG = np.random.default_rng(4)
 INDEX = RNG.permutation(GRID.shape[0] * GRID.shape[1])[:500]
 CODES = GRID.places[0].format(*np.unravel_index(INDEX, GRID.shape))
-COUNTS = RNG.integers(1, 2**50, 500)
+COUNTS = RNG.integers(1, 9 * 10**9, 500)
 FRAME = pandas.DataFrame({"code": CODES, "people": COUNTS, "sex": ["f", "m"] * 250})
 
 

@@ -41,7 +41,7 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     assert geodp("verify", folder / "out").returncode == 0
     assert geodp("explain", folder / "out").returncode == 0
     run = json.loads((folder / "out" / "restricted" / "run.json").read_text())
-    assert run["records"] == 2000
+    assert run["counted_records"] == 2000
     words = use.removeprefix("Use ").removesuffix(" with geodp amounts publish.").split()
     assert words[0] == "--clip"
     call = ("in.csv", *READ, *words, "--epsilon", "1", *into, "--output", "amounts")
