@@ -99,6 +99,7 @@ USUAL = {
         "mask regions",
     ),
     "flows plan": ((*MESH, "--trips", "1"), "mask regions"),
+    "select plan": ((*MESH, "--k", "2"), "mask regions"),
 }
 
 READ = {
