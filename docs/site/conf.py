@@ -52,8 +52,8 @@ if "print" in globals().get("tags", ()):  # of Sphinx: one document for paper
 
 
 def escape_stars(app: object, context: object, lines: list[str]) -> None:
-    """Keep ``*`` of helps, as in names of files, from being read as markup."""
-    lines[:] = [line.replace("*", r"\*") for line in lines]
+    """Keep ``*`` of helps, as in names of files and columns, from being read as markup."""
+    lines[:] = [line.replace("_*", r"\_*").replace("*", r"\*") for line in lines]
 
 
 def lead_to_pages(
