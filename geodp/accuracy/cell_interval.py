@@ -157,10 +157,11 @@ class ClampedIntervals:
 
         ``error``: the largest standard error of a cell.
         """
+        # A child that was released as 0 hides the more, the more of its siblings were not.
         worst = [
-            (level.unseen(listed, fanout), DROPPED * level.dropped(listed, fanout))
+            (level.unseen(fanout - 1, fanout), DROPPED * level.dropped(fanout - 1, fanout))
             for fanout, level in zip(self.tree.fanouts[::-1], list_levels(self.tree), strict=True)
-            for listed in range(1, fanout)
+            if fanout > 1
         ]
         unseen, lost = np.array(worst).reshape(-1, 2).max(axis=0, initial=0.0)
         # If nobody was released, all cells share the error of the root, which is part of theirs.
@@ -191,7 +192,7 @@ class ClampedIntervals:
                 part[left] /= self._possible(once, number)[back]
         # Nobody was released: all cells share the error of the root.
         found[1, left] = self.tree.variances[0] * part[left] ** 2
-        found[2, left] = (self.tree.fourths[0] if self.tree.fourths else 0.0) * part[left] ** 4
+        found[2, left] = self.tree.cumulants[0] * part[left] ** 4
         return RegionErrors(found, clamped)
 
     @cached_property
@@ -209,10 +210,9 @@ class ClampedIntervals:
     @cached_property
     def _levels(self) -> list[Nodes]:
         """The listed nodes of all levels, from the cells up."""
-        root = self.tree.variances[0], self.tree.fourths[0] if self.tree.fourths else 0.0
         key = self.sums.list_nodes(self._strides[-1])
         moments = np.zeros((5, key.size))
-        moments[1], moments[2] = root
+        moments[1], moments[2] = self.tree.variances[0], self.tree.cumulants[0]
         above = RegionErrors(moments, np.zeros(key.size, np.bool_))
         found: list[Nodes] = []
         for number, level in zip(

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import INNER, OUTER, NodeSums, Reach, half_interval
-from geodp.accuracy.variance import INSIDE, MAX_CHILDREN, TreeVariance, find_moved
+from geodp.accuracy.variance import INSIDE, MAX_CHILDREN, TreeVariance, find_children, find_moved
 from geodp.grid.grid import Grid
-from geodp.grid.tree import overlaps
 from geodp.typing import FloatArray, IntArray
 
 FEW = 3.0
@@ -62,9 +61,7 @@ class RegionKeys:
         return RegionKeys(above[first], self.region[first]), first, np.cumsum(is_first) - 1
 
 
-def strength(
-    tree: TreeVariance, regions: RegionKeys, gaussian: bool, risk: float = RISK
-) -> FloatArray:
+def strength(tree: TreeVariance, regions: RegionKeys, gaussian: bool) -> FloatArray:
     """Return the number of standard deviations that noise alone reaches in no child
     around a region.
 
@@ -74,8 +71,6 @@ def strength(
         See :func:`reach`.
     gaussian : bool
         Whether the noise is Gaussian; otherwise it is Laplace noise, which has longer tails.
-    risk : float
-        Probability that some child exceeds it.
 
     Returns
     -------
@@ -87,7 +82,7 @@ def strength(
     for fanout in reversed(tree.fanouts):
         node = node.above(fanout)[0]
         children += fanout * np.bincount(node.region, minlength=children.size)
-    chance = risk / children
+    chance = RISK / children
     if gaussian:
         return np.array([NormalDist().inv_cdf(1 - one) for one in chance.tolist()])
     return np.asarray(np.log(0.5 / chance) / sqrt(2), np.float64)
@@ -125,7 +120,7 @@ def reach(
     variance, fourth, stride = np.zeros((3, n)), np.zeros((3, n)), 1
     losing, gaining, is_path = [], [], np.ones(n, np.bool_)
     isolation = _Isolation.of(regions, here)
-    fourths, moved = tree.fourths or (0.0,) * len(tree.variances), np.zeros((2, n))
+    fourths, moved = tree.cumulants, np.zeros((2, n))
     drops = tree.drops[::-1] or (None,) * len(tree.fanouts)
     steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], drops, strict=True)
     for fanout, level_variance, level_fourth, drop in steps:
@@ -286,11 +281,7 @@ def _around(
     step = max(1, MAX_CHILDREN // fanout)
     for start in range(0, above.size, step):
         some = slice(start, min(start + step, above.size))
-        first = above[some, None] * np.uint64(fanout)
-        child = np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64)
-        inside = np.ones(child.shape, np.bool_)
-        if grid is not None:
-            inside = overlaps(grid, child.reshape(-1), stride).reshape(child.shape)
+        child, inside = find_children(grid, above[some], fanout, stride)
         untouched.possible[some] = inside.sum(axis=1)
         touched = slice(*np.searchsorted(parent, [some.start, some.stop]).tolist())
         inside[parent[touched] - start, (node[touched] % np.uint64(fanout)).astype(np.intp)] = False
@@ -339,7 +330,7 @@ def node_margins(tree: TreeVariance) -> NDArray[np.float64]:
     If all around a cell is released as 0 up to some node, the cell is given all that is estimated
     of this node, with its error.
     """
-    fourths, margins = tree.fourths or (0.0,) * len(tree.variances), []
+    fourths, margins = tree.cumulants, []
     for start in range(len(tree.fanouts), -1, -1):
         part, variance, fourth = 1.0, 0.0, 0.0
         for i in range(start, 0, -1):

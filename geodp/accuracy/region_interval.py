@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod, sqrt
 from typing import Any, NamedTuple
 
@@ -28,9 +29,8 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import NodeSums, half_interval, round_out
 from geodp.accuracy.reach import RegionKeys
-from geodp.accuracy.variance import MAX_CHILDREN, Drop, TreeVariance
+from geodp.accuracy.variance import MAX_CHILDREN, Drop, TreeVariance, find_children
 from geodp.grid.grid import Grid
-from geodp.grid.tree import overlaps
 from geodp.typing import FloatArray
 
 VERSION = 6
@@ -72,10 +72,7 @@ class Children(NamedTuple):
         """Return the most people that a dropped child holds, by how many of its node were kept."""
         if self.drop is None:
             return 0.0
-        # Noise lifts a child above the threshold the more often, the more people it has.
-        kept = np.minimum((listed + 1) / (possible + 2), 0.5)
-        lifted = self.drop.scale * np.log(0.5 / kept)
-        return np.maximum(self.drop.threshold - lifted, 0.0)
+        return self.drop.people_at((listed + 1) / (possible + 2))
 
     def unseen(self, listed: Any, possible: Any) -> Any:
         """Return the variance of the people in a child released as 0, by how many were not."""
@@ -86,8 +83,7 @@ class Children(NamedTuple):
 
 def list_levels(tree: TreeVariance) -> list[Children]:
     """List the levels of a tree, from the cells up to the children of the root."""
-    n = len(tree.fanouts)
-    fourths, drops = tree.fourths[1:] or (0.0,) * n, tree.drops or (None,) * n
+    drops = tree.drops or (None,) * len(tree.fanouts)
     return [
         Children(
             variance,
@@ -95,7 +91,9 @@ def list_levels(tree: TreeVariance) -> list[Children]:
             WEAK * sqrt(variance) + (0.0 if drop is None else drop.threshold),
             drop,
         )
-        for variance, fourth, drop in zip(tree.variances[1:], fourths, drops, strict=True)
+        for variance, fourth, drop in zip(
+            tree.variances[1:], tree.cumulants[1:], drops, strict=True
+        )
     ][::-1]
 
 
@@ -142,7 +140,8 @@ def find_errors(
     grid : Grid, optional
         See :meth:`geodp.accuracy.variance.TreeVariance.region`.
     """
-    full = grid is None or grid.size == prod(tree.fanouts)
+    if grid is not None and grid.size == prod(tree.fanouts):
+        grid = None
     total = np.zeros((6, regions.first.size))
     # The part of each node that is in the region, of all children and of those with people.
     node, part, stride = regions, np.ones((2, regions.key.size)), 1
@@ -154,12 +153,7 @@ def find_errors(
         cut, step = np.flatnonzero(inside < fanout), max(1, MAX_CHILDREN // fanout)
         for start in range(0, cut.size, step):
             nodes = cut[start : start + step]
-            first = above.key[nodes, None] * np.uint64(fanout)
-            child = np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64)
-            possible = np.ones(child.shape, np.bool_)
-            if not full:
-                assert grid is not None
-                possible = overlaps(grid, child.reshape(-1), stride).reshape(child.shape)
+            child, possible = find_children(grid, above.key[nodes], fanout, stride)
             count = sums.of(child.reshape(-1), stride).reshape(child.shape)
             shares = _spread(nodes, parent, node.key % np.uint64(fanout), part, child.shape)
             families = _Families(possible, count, shares)
@@ -168,7 +162,7 @@ def find_errors(
                 total[row] += np.bincount(above.region[nodes], each, total.shape[1])
         node, part, stride = above, parts, stride * fanout
     total[:2] += tree.variances[0] * part**2
-    total[2] += (tree.fourths[0] if tree.fourths else 0.0) * part[1] ** 4
+    total[2] += tree.cumulants[0] * part[1] ** 4
     return RegionErrors(total[:-1], (total[-1] > 0) | sums.is_empty)
 
 
@@ -216,7 +210,7 @@ class _Families:
     count: FloatArray
     shares: FloatArray
 
-    @property
+    @cached_property
     def means(self) -> FloatArray:
         """The part of each node that is in the region: float64[2, n]."""
         every = _mean(self.shares[0], self.possible, 0.0)

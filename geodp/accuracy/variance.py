@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box, overlaps
+from geodp.privacy.noise.node import number_children
 from geodp.typing import FloatArray, IntArray
 
 State = tuple[tuple[bool, bool], ...]
@@ -144,6 +145,11 @@ class TreeVariance:
     variances: tuple[float, ...]
     fourths: tuple[float, ...] = ()
     drops: tuple[Drop, ...] = ()
+
+    @property
+    def cumulants(self) -> tuple[float, ...]:
+        """Fourth cumulants of all levels, 0 where they are not known."""
+        return self.fourths or (0.0,) * len(self.variances)
 
     def scaled(self, variance: float, fourth: float) -> Self:
         """Return the tree of a sum of multiples of independent estimates of this tree.
@@ -356,10 +362,24 @@ def possible_children(
     step = max(1, MAX_CHILDREN // fanout)
     for start in range(0, some.size, step):
         chosen = some[start : start + step]
-        number = np.arange(fanout, dtype=np.uint64)
-        child = np.asarray(above[chosen, None] * np.uint64(fanout) + number, np.uint64).reshape(-1)
-        children[chosen] = overlaps(grid, child, stride).reshape(-1, fanout).sum(axis=1)
+        _, possible = find_children(grid, above[chosen], fanout, stride)
+        children[chosen] = possible.sum(axis=1)
     return children
+
+
+def find_children(
+    grid: Grid | None, above: NDArray[np.uint64], fanout: int, stride: int
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Find the children of n nodes, of ``stride`` keys each, and which of them are possible.
+
+    Returns
+    -------
+    uint64[n, fanout], bool[n, fanout]
+        Children, and whether they overlap the domain; without a grid all keys are cells.
+    """
+    child = number_children(above, fanout)
+    possible = np.ones(child.size, np.bool_) if grid is None else overlaps(grid, child, stride)
+    return child.reshape(-1, fanout), possible.reshape(-1, fanout)
 
 
 def from_below(fanouts: tuple[int, ...], measured: tuple[float, ...]) -> tuple[float, ...]:
@@ -440,6 +460,10 @@ class Drop:
         # An upper bound of the chance to be retained, from the number that were: FEW and MORE
         # leave room for its randomness.
         chance = (retained + FEW + MORE * np.sqrt(retained)) / np.maximum(children, 1)
+        return self.people_at(chance)
+
+    def people_at(self, chance: Any) -> Any:
+        """Return the people of a child whom noise lifts above the threshold with a probability."""
         # Laplace noise exceeds x with probability 0.5 exp(-x / scale), solved for x.
         lifted = self.scale * np.log(0.5 / np.minimum(chance, 0.5))
         return np.maximum(self.threshold - lifted, 0.0)
