@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.region import Region
 from geodp.table.counts import CountTable, ReleasedTable
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from geodp.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +31,9 @@ class KeyRuns:
     """
 
     end: NDArray[np.uint64] = field(repr=False)
-    first: Integers = field(repr=False)
-    past: Integers = field(repr=False)
-    region: Integers = field(repr=False)
+    first: IntArray = field(repr=False)
+    past: IntArray = field(repr=False)
+    region: IntArray = field(repr=False)
     regions: int
 
     @classmethod
@@ -54,14 +52,7 @@ class KeyRuns:
         ends = number.reshape(2, -1)
         return cls(end, ends[0], ends[1], np.repeat(np.arange(len(counts)), counts), len(counts))
 
-    def cells(self) -> Integers:
-        """Count the regions' keys: int64[regions]."""
-        keys = (self.end[self.past] - self.end[self.first]).astype(np.int64)
-        counted = np.zeros(self.regions, np.int64)
-        np.add.at(counted, self.region, keys)
-        return counted
-
-    def sums(self, table: CountTable | ReleasedTable) -> Floats:
+    def sums(self, table: CountTable | ReleasedTable) -> FloatArray:
         """Compute the regions' sums: float64[regions]."""
         before = np.concatenate([np.zeros(1, table.count.dtype), np.cumsum(table.count)])
         at = before[np.searchsorted(table.key, self.end)]

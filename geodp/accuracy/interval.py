@@ -186,17 +186,6 @@ class Reach:
         """
         return round_out(half_interval(self.variance, self.fourth), self.count)
 
-    def approximations(self) -> tuple[Any, Any]:
-        """Return the low end of the inner approximation's interval and the high of the outer's."""
-        margin, (out, into) = self._margins(), self.moved
-        return (self.count - margin)[INNER] - into, (self.count + margin)[OUTER] + out
-
-    def reach_up(
-        self, isolated: dict[str, float] | None, losses: list[tuple[float, float]] | None
-    ) -> Any:
-        """Return an upper bound of a sum's excess over the released one, without approximations."""
-        return self._move(self.losing, LAPLACE_Z * np.sqrt(self.variance[PLAIN]), isolated, losses)
-
     def _move(
         self,
         nodes: IntArray,

@@ -30,7 +30,7 @@ from geodp.options.option import Option, grouped
 from geodp.options.shared import AREAS, AS_FILE, CHANGES, LABEL, TIME
 
 INTERVALS = ("usual", "worst-case")
-"""As in geodp.accuracy.interval, which takes long to import."""
+"""Names of :mod:`geodp.accuracy.interval`, whose import takes longer than help may."""
 
 OF_COUNTS = grouped(
     "Counts",

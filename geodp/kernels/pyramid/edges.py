@@ -127,29 +127,6 @@ def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int
 
 
 @part
-def has_all(edges: Edges, level: int, prefix: int, stride: int, at: NDArray[np.int64]) -> bool:
-    """Test whether all ``stride`` keys of a node of a level are cells; ``at``: int64[a]."""
-    _locate(edges, level, prefix, at)
-    for a in range(at.size):
-        after = at[a] + edges.level[level, 2 + a]
-        if at[a] < edges.limit[LOW, a] or after > edges.limit[HIGH, a]:
-            return False
-    for a in range(edges.number.shape[0]):
-        after = at[a] + edges.level[level, 2 + a]
-        cells = _before(edges.number[a], after) - _before(edges.number[a], at[a])
-        if cells < after - at[a]:
-            return False
-    if not edges.ranges.shape[0]:
-        return True
-    # A node counts as inside only if one range contains all of it.
-    first = np.uint64(prefix) * np.uint64(stride)
-    r = range_after(edges.ranges, first)
-    if r == edges.ranges.shape[0] or edges.ranges[r, 0] > first:
-        return False
-    return bool(edges.ranges[r, 1] >= first + np.uint64(stride))
-
-
-@part
 def count_children(
     edges: Edges, level: int, prefix: int, fanout: int, stride: int, at: NDArray[np.int64]
 ) -> int:

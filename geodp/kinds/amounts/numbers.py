@@ -199,7 +199,31 @@ class AmountNumbers:
         """
         self._check(quantiles, below)
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        return self._estimate_listed(listed, quantiles, below)
+        both = None if self.sum is None else self._both(listed)
+        counts = self.records.estimate_all(listed)
+        rows = [(one.count, one.low, one.high) for one in counts]
+        count = np.array(rows, np.float64).reshape(-1, 3).T
+        ends = self._ends(listed, (count[0], count[1], count[2]), both)
+        found = []
+        for i, one in enumerate(counts):
+            total = mean = None
+            if self.sum is not None:
+                total = Interval(*(float(part[i]) for part in ends[SUM]))
+                mean = self._known(ends[MEAN], i) if one.count > 0 else None
+            found.append(AmountEstimate(one, total, mean, self._known(ends.get(MEDIAN), i)))
+        if not quantiles and not below:
+            return found
+        classes = self._classes_of(listed)
+        of_quantiles = {share: classes.quantile(share) for share in quantiles}
+        of_lines = {line: classes.share_below(line) for line in below}
+        return [
+            replace(
+                one,
+                quantiles={share: self._known(ends, i) for share, ends in of_quantiles.items()},
+                below={line: _known_share(ends, i) for line, ends in of_lines.items()},
+            )
+            for i, one in enumerate(found)
+        ]
 
     @takes(estimate_all, without=("regions",))
     def estimate(self, region: Any, labels: Labels | None = None, **how: Any) -> AmountEstimate:
@@ -235,39 +259,6 @@ class AmountNumbers:
                 **{f"below {line:g}": found for line, found in one.below.items()},
             }
             for one in self.estimate_all(regions, **options)
-        ]
-
-    def _estimate_listed(
-        self,
-        listed: list[Region],
-        quantiles: Sequence[float],
-        below: Sequence[float],
-    ) -> list[AmountEstimate]:
-        """Estimate regions."""
-        both = None if self.sum is None else self._both(listed)
-        counts = self.records.estimate_all(listed)
-        rows = [(one.count, one.low, one.high) for one in counts]
-        count = np.array(rows, np.float64).reshape(-1, 3).T
-        ends = self._ends(listed, (count[0], count[1], count[2]), both)
-        found = []
-        for i, one in enumerate(counts):
-            total = mean = None
-            if self.sum is not None:
-                total = Interval(*(float(part[i]) for part in ends[SUM]))
-                mean = self._known(ends[MEAN], i) if one.count > 0 else None
-            found.append(AmountEstimate(one, total, mean, self._known(ends.get(MEDIAN), i)))
-        if not quantiles and not below:
-            return found
-        classes = self._classes_of(listed)
-        of_quantiles = {share: classes.quantile(share) for share in quantiles}
-        of_lines = {line: classes.share_below(line) for line in below}
-        return [
-            replace(
-                one,
-                quantiles={share: self._known(ends, i) for share, ends in of_quantiles.items()},
-                below={line: _known_share(ends, i) for line, ends in of_lines.items()},
-            )
-            for i, one in enumerate(found)
         ]
 
     def columns(self, key: KeyArray) -> dict[str, Ends]:
