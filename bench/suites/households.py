@@ -295,7 +295,7 @@ def cover_full(kind: str, size: int, share: float, trials: int) -> dict[str, Any
         listed = np.isin(keys, release.persons.table.key)
         stated = release.households.card().expected_error.cells
         assert stated is not None  # a pyramid has closed forms
-        unlisted += (true[~listed] <= size * stated.isolated).tolist()
+        unlisted += (true[~listed] <= size * stated.ends[1]).tolist()
     return {
         "map": kind, "max_size": size, "mean size": 1 + share * (size - 1),
         "estimate": float(np.mean(estimated)),
