@@ -314,7 +314,7 @@ CALLS = {
                  confidential=True),
     "compare plan": file("compare", "--plan", "--maximum", "1", "--difference", "0.1", "--plot",
                          "place/a.svg"),
-    "local blend": file("local", "blend", "--menu", "0.8:0.5,0.6:0.5", "--devices", "10", "--plot",
+    "local blend": file("local", "blend", "--menu", "0.8:0.5,0.6:0.5", "--devices", "2", "--plot",
                         "place/a.svg", slow=True),
     "plan": file("plan", *GRID, "--epsilon", "1", "--output", "place/a.toml"),
     "plan plot": file("plan", *GRID, "--epsilon", "1", "--plot", "place/a.svg"),

@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from geodp.table.counts import ReleasedTable
 from tests.kinds.amounts.worlds import (
     AMOUNTS,
     EDGES,
+    FEW,
     GRID,
     METHOD,
     SCALE,
@@ -45,9 +47,11 @@ def largest(shape, neighbours, budget, times=1):
     spent = {name: amount * times, "neighbours": neighbours}
     design = design_of(table_of((), edges), **spent, **more)
     found = set()
-    for world in worlds(1 if neighbours == REPLACE else 2):
+    for world in worlds(1 if neighbours == REPLACE else 2, amounts=FEW):
         one = measure(table_of(world, edges), design)
-        others = [measure(table_of(other, edges), design) for other in one_record_more(world)]
+        others = [
+            measure(table_of(other, edges), design) for other in one_record_more(world, amounts=FEW)
+        ]
         found |= {loss(one, other) for other in others}
         if neighbours == REPLACE:
             # Two worlds with one record more differ in one record.
@@ -66,18 +70,17 @@ def test_one_record_costs_the_budget_and_no_more(shape, neighbours, budget):
     assert found == claim or (neighbours == REPLACE and "rho" in budget and found >= claim / 2)
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_quarter_more_than_stated_is_found(shape, neighbours):
+@pytest.mark.parametrize("shape", ["sums", "sums and classes"])
+def test_a_quarter_more_than_stated_is_found(shape):
     """Control: noise for 5/4 of the budget costs more than the budget."""
-    assert largest(shape, neighbours, BUDGETS[0], Fraction(5, 4)) > 1
+    assert largest(shape, ADD, BUDGETS[0], Fraction(5, 4)) > 1
 
 
 @pytest.mark.parametrize("notches", [6, 3, 2, 1])
 def test_one_record_adds_the_span_to_both_streams_together(notches):
     """The lemma, in all worlds: one record more changes both streams by the span, and neither is
     lowered."""
-    for world in worlds():
+    for world in worlds(1):
         one = [stream.to_vector() for stream in table_of(world).streams(notches)]
         for other in one_record_more(world):
             two = [stream.to_vector() for stream in table_of(other).streams(notches)]
@@ -92,12 +95,12 @@ def test_records_of_one_person_in_two_cells_cost_the_budget(budget):
     (claim,) = budget.values()
     design = design_of(table_of(()), contribution=2, **budget)
     found = set()
-    for world in worlds(1):
+    for world in worlds(1, amounts=FEW):
         one = measure(table_of(world), design)
         found |= {
             loss(one, measure(table_of(two), design))
-            for other in one_record_more(world)
-            for two in one_record_more(other)
+            for other in one_record_more(world, amounts=FEW)
+            for two in one_record_more(other, amounts=FEW)
         }
     assert max(found) == claim
 
@@ -129,6 +132,16 @@ def persons_with_weights(number):
         yield from itertools.product(each, repeat=size)
 
 
+@cache
+def read_all(records, edges):
+    """Read all persons beside each of the others, whose rows lie between those of a person."""
+    persons = [*persons_with_weights(2)]
+    return [
+        [read_persons((*one[:1], *others, *one[1:]), records, edges) for one in persons]
+        for others in OTHERS
+    ]
+
+
 def largest_of_persons(shape, neighbours, budget, records, times=1):
     """The largest loss of a person with weights, read and bounded as records are."""
     edges, more = SHAPES[shape]
@@ -138,10 +151,8 @@ def largest_of_persons(shape, neighbours, budget, records, times=1):
     empty = read_persons((), records, edges)
     design = design_of(empty, contribution=records * LARGEST, **spent, **more)
     found = set()
-    for others in OTHERS:
-        # Rows of a person come before and after those of others.
-        worlds = [(*one[:1], *others, *one[1:]) for one in persons_with_weights(2)]
-        all_of = [measure(read_persons(one, records, edges), design) for one in worlds]
+    for tables in read_all(records, edges):
+        all_of = [measure(one, design) for one in tables]
         without = all_of[:1]
         pairs = itertools.combinations(all_of, 2) if neighbours == REPLACE else ()
         found |= {loss(a, b) for a, b in pairs}
@@ -150,7 +161,7 @@ def largest_of_persons(shape, neighbours, budget, records, times=1):
 
 
 @pytest.mark.parametrize("records", [1, 2])
-@pytest.mark.parametrize("shape", ["sums", "classes", "sums and classes"])
+@pytest.mark.parametrize("shape", ["sums", "sums and classes"])
 def test_a_person_with_weights_costs_the_budget_and_no_more(shape, records):
     """Of persons of up to two records, whose first one or two count, each as at most two."""
     for budget in BUDGETS:

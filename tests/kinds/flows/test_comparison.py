@@ -156,12 +156,6 @@ def test_a_release_is_not_compared_with_its_own_prior(table):
     unused.compare(of(NEAR), release=before, simulations=20)
 
 
-def test_the_same_trips_with_other_noise_do_not_differ():
-    one, two = (publish(TABLES[0], key=key_of(at)) for at in (1, 2))
-    for pair in (NEAR, FAR):
-        assert not one.compare(of(pair), release=two, simulations=20).is_certain
-
-
 def of_persons(trips=4, seed=0, **more):
     """A release of the trips of persons with weights, as they are bounded by geodp."""
     draw = np.random.default_rng(seed)

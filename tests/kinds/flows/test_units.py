@@ -1,6 +1,5 @@
 """Areal units as zones: their order and blocks, laws of distance, and whole releases."""
 
-import json
 from dataclasses import replace
 from itertools import pairwise
 
@@ -17,9 +16,7 @@ from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.unit_map import find_land
 from geodp.grid.units import grid_of_units
-from geodp.io.read.public.polygons import Circle
 from geodp.kinds.flows import zones as of_zones
-from geodp.kinds.flows.page import write_page
 from geodp.kinds.flows.publish import prepare_flows
 from geodp.kinds.flows.streams import StreamDesign
 from geodp.kinds.flows.zones import (
@@ -30,17 +27,13 @@ from geodp.kinds.flows.zones import (
     order_units,
     pairs_of,
     start_blocks,
-    trace_cells,
     zones_of,
 )
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
-from tests.contract.regions import write_regions
 from tests.grid.cells.libraries import NEEDS, need_h3
-from tests.kinds.flows.commands.test_flows import done
 from tests.kinds.flows.forms import CODES, FORMS, UNITS, make
-from tests.kinds.flows.test_publish import GRID
 from tests.kinds.flows.units import STEP, list_codes, make_units, unit_table, unit_trips
 from tests.refusals import refuses
 
@@ -146,13 +139,6 @@ def test_attraction_sums_the_law_over_blocks(monkeypatch):
     assert attraction.attract(origin, block, blocks.first, weight) == pytest.approx(sums)
 
 
-def test_pairs_of_units_have_no_picture_and_the_maps_of_their_ends_do(public):
-    assert not (public / "flows" / "flows.png").exists()
-    assert (public / "origins" / "origins.png").is_file()
-    why = {one.name: one.why for one in geodp.open(public).flows.card().left_out}
-    assert why["flows.png"] == "pairs of areal units lie on no map"
-
-
 def test_a_prior_between_units_is_written_by_codes(shared):
     """As units have no rows and columns."""
     told = make(shared, "prior of units")
@@ -227,18 +213,6 @@ def test_pings_and_stays_in_units():
         assert read(beyond, outside="drop", **where).count.sum() > 0
 
 
-def test_lines_connect_points_within_units(release):
-    lines = release.to_geopandas()
-    assert len(lines) == len(release.flows)
-    assert {*lines.geom_type} == {"LineString"}
-    first = lines.iloc[0]
-    unit = UNITS.names.find([first["origin"]])[1, 0]
-    assert UNITS.outlines.shapes[unit].contains(shapely.Point(first.geometry.coords[0]))
-    with refuses(UsageError, "rows-not-on-earth"):
-        table = geodp.CountTable.from_index(GRID.pairs(), np.zeros((4, 1), np.int64), [5])
-        geodp.flows.publish(table, contribution=1, epsilon=1).to_geopandas()
-
-
 FIJI = [(174, 176), (176, 178), (178, 180), (-180, -178), (-178, -176)]
 """West and east of units across 180 degrees."""
 
@@ -284,13 +258,6 @@ def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
         land = find_land(across(*edges), drops=True)
         x = np.array([175, 179, -179, -177, 181, -185, 170])
         assert land.locate(x, np.full(7, -17))[1].tolist() == [0, 2, 3, 4, 3, 0, -1]
-
-
-def test_a_page_of_many_units_has_those_with_the_most_trips():
-    grid, _ = make_units(12, 12)
-    # So much that all of the largest stand out from their intervals.
-    made = geodp.flows.publish(unit_table(grid), contribution=1, epsilon=40)
-    assert write_page(made, simulations=20).count("<summary") == 40
 
 
 @pytest.mark.parametrize(
@@ -375,16 +342,6 @@ class TestCells:
         made.write(tmp_path / "out")
         again = geodp.open(tmp_path / "out")
         assert again.estimate(west, east) == one
-        circle = Circle(shapely.Point(139.05, 35.05).buffer(0.05), 5.0)
-        shapes = {"West": west, "East": east, "Nowhere": shapely.box(0, 0, 1, 1), "Near": circle}
-        # A page leaves places out whose flows noise hides, such as most cells alone.
-        page = write_page(again, places={**shapes, "Here": codes[0]}, simulations=20)
-        assert page.count("<summary") == 4
-        boxes = {"west": west.bounds, "east": east.bounds}
-        path = write_regions(tmp_path, boxes)
-        said = done("estimate", tmp_path / "out", "--polygons", path, "--json").stdout
-        rows = {(row["from"], row["to"]): row for row in json.loads(said)["estimates"]}
-        assert rows["west", "east"]["value"] == one.count
 
     @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
     def test_the_order_does_not_depend_on_the_last_bit_of_coordinates(self, spec, monkeypatch):
@@ -415,13 +372,13 @@ class TestCells:
         assert np.mean(across) < 4 * 4 * zones.places.extent[0]
         assert np.median(across) < 2 * 4 * zones.places.extent[0]
 
-    @pytest.mark.parametrize("reader", ["trips", "stays", "counted"])
     @pytest.mark.parametrize(
-        ("code", "rule"),
+        ("reader", "code", "rule"),
         [
-            *((one, "code-no-cell") for one in ("foo", "0", "ffffffffffffffff", "8.52e+17")),
-            ("872f5aadbffffff", "code-finer-than-grid"),
-            ("", "code-missing"),
+            *(("trips", one, "code-no-cell") for one in ("foo", "0", "8.52e+17")),
+            *((one, "ffffffffffffffff", "code-no-cell") for one in ("stays", "counted")),
+            ("counted", "872f5aadbffffff", "code-finer-than-grid"),
+            ("stays", "", "code-missing"),
         ],
     )
     def test_codes_that_are_no_cells_are_not_places_outside(self, reader, code, rule):
@@ -458,10 +415,3 @@ class TestCells:
             person="id", trips=4,
         )  # fmt: skip
         assert found.count.tolist() == [1]
-
-    def test_cells_across_180_degrees_go_on(self):
-        centre = np.array([[-1.0, 0, 0]])
-        angle = np.radians([[179.0, -179.0, -179.0, 179.0]])
-        corners = np.stack([np.cos(angle), np.sin(angle), np.array([[0, 0, 0.1, 0.1]])], axis=-1)
-        west, _, east, _ = trace_cells(centre, corners).bounds
-        assert east - west == pytest.approx(2)

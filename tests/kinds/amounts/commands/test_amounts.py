@@ -2,7 +2,6 @@
 
 import json
 import re
-from html import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -85,17 +84,6 @@ def test_the_sum_of_a_cell_without_a_count_does_not_tell_the_end_of_the_count(ca
     count, total = (line.split() for line in done.output.splitlines()[2:4])
     assert count[2:] == ["0", *count[3:4], "0", "to", "<1,000,000"]
     assert total == ["sum", "0", "\N{EN DASH}"]
-
-
-def test_a_query_is_printed_that_publish_can_continue():
-    words = ("amounts", "sql", *GRID, "--engine", "duckdb", *AMOUNT, "--points", "x", "y")
-    done = geodp(*words, "--step", "0.5", "--person", "id", "--contribution", "2")
-    assert done.returncode == 0, done.stderr
-    assert "--clip 0 1000 --step 0.5 --unit-of-amount '10,000 yen'" in done.stdout
-    assert "--value geodp_records --contribution 2" in done.stdout
-    assert "place <= 2" in done.stdout
-    assert "you vouch" in geodp(*words).stdout
-    assert geodp(*words, "--order-by", "t").returncode == 2
 
 
 def code_of(cell):
@@ -181,14 +169,6 @@ def test_groups_of_a_region_are_compared(groups):
     # All women have the young ones among them.
     more = ("--label", "sex=f", "--against", "age=20-29")
     assert "common cells" in Runner(compare).error_of(out, *areas, *more)
-
-
-def test_the_page_tells_what_lies_outside_the_map(groups, tmp_path):
-    _, out, (_, areas) = groups
-    page = tmp_path / "page.html"
-    assert Runner(report).run(out, "--places", areas, "--output", page).exit_code == 0
-    text = unescape(page.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"<p>{OUTSIDE}</p>" in text
 
 
 @pytest.mark.parametrize(

@@ -85,13 +85,6 @@ def test_a_time_without_an_hour_is_refused(times, code):
         label_times(pa.array(TIMES), ("hour",), None)
 
 
-def test_an_error_names_the_row_and_no_value():
-    with refuses(InputError, "flows-time-form") as refused:
-        read(rows_of(["2024-05-05T07:00", "2024-05-05T08:00", "soon"]), by="hour", time="t")
-    assert "row 3" in str(refused.value)
-    assert "soon" not in str(refused.value)
-
-
 def test_labels_are_read_from_columns():
     assert labels_of(read(by="mode", labels=MODES)) == [["car"], ["car"], ["walk"]]
     columns = {"mode": "", "way": "by"}
@@ -207,10 +200,10 @@ def test_names_of_columns_and_parameters_are_refused_before_the_charge(name):
 
 
 def test_all_parameters_of_estimates_and_columns_are_taken(shared):
-    made = make(shared, "labels of mask")
+    made = make(shared, "labels")
     parameters = {*inspect.signature(geodp.flows.Flows.estimate).parameters}
     columns = {*made.to_pandas().columns, *made.flows.to_pandas().columns}
-    assert (parameters - {"labels"}) | (columns - {"mode"}) <= TAKEN_NAMES
+    assert (parameters - {"labels"}) | (columns - {"hour", "mode"}) <= TAKEN_NAMES
 
 
 def test_attributes_are_named_and_listed():

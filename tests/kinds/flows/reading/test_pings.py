@@ -9,7 +9,6 @@ import pytest
 import geodp
 from geodp import InputError, UsageError
 from geodp.kinds.flows.reading import traces
-from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
 
@@ -185,42 +184,6 @@ def test_places_outside_take_part_in_stays():
 def test_what_does_not_go_together_is_refused(given, code):
     with refuses(UsageError, code):
         read(clock(*hourly("a", "2024-05-01", 8)), **given)
-
-
-def test_the_card_says_by_which_rules_trips_were_made():
-    rows = clock(*hourly("a", "2024-05-01", 8, 9))
-    rules = {"radius": 300, "dwell": "5min", "gap": "3h", "speed": 200, "where": {"id": "a"}}
-    table = read(rows, trips=2, unit="person-day", **rules)
-    assert table.bound == ContributionBound(2, "geodp", unit="person-day")
-    release = geodp.flows.publish(table, epsilon=1)
-    said = " ".join(map(str, release.flows.card().guarantee.not_protected))
-    for part in (
-        "at most 2 trips were kept",
-        "of each person-day alone",
-        "within 300 m of the first of them, over at least 5 min",
-        "more than 3 h without a record",
-        "at more than 200 km/h",
-        "column t, in local time, as the times say it, and each is taken by itself",
-        "only rows with id = a",
-        "every place that was read lies in the domain",
-        "every row that was read has its place",
-        "no place that was read has a latitude beyond 90 degrees",
-    ):
-        assert part in said
-    assert table.reading.public.list_sentences() == [
-        "Read from records of points.",
-        "Places: y in column lat, x in column lon.",
-        "Persons: in column id.",
-    ]
-
-
-def test_rows_that_are_left_out_by_their_accuracy_are_checked_no_further():
-    rows = clock(*hourly("a", "2024-05-01", 8, 9)).append_column("r", pa.array([900.0, 1, 1, 1]))
-    rows = rows.set_column(1, "t", pa.array(["x", *rows["t"].to_pylist()[1:]]))
-    facts = " ".join(read(rows, accuracy="r").reading.public_facts)
-    assert "every row that was read and is accurate enough has its place" in facts
-    assert "no place that was read and is accurate enough has a latitude" in facts
-    assert "a number of metres in every row that was read, and never negative" in facts
 
 
 def sparse(persons=40, days=5):

@@ -52,24 +52,6 @@ def test_counted_rows_are_added_up():
     assert table.reading.doubled == 1
 
 
-def test_counted_rows_of_coordinates_are_added_up_where_both_ends_lie():
-    rows = pa.table(
-        {
-            "ox": [139.001, 139.002, 139.02],
-            "oy": [35.001, 35.002, 35.01],
-            "dx": [139.02, 139.021, 139.001],
-            "dy": [35.01, 35.011, 35.001],
-            "n": [3, 4, 5],
-        }
-    )
-    places = {"origin": ("ox", "oy"), "destination": ("dx", "dy")}
-    table = read(rows, **places, grid=MESH, value="n", crs="EPSG:4326")
-    assert sorted(table.count.tolist()) == [5, 7]
-    assert table.reading.public.places == {"origin": "ox, oy", "destination": "dx, dy"}
-    with refuses(InputError, "cell-outside-domain"):
-        read(rows.set_column(0, "ox", [[138.0] * 3]), **places, grid=MESH, value="n")
-
-
 @pytest.mark.parametrize("name", ["", "NA", "null", "unknown"])
 @pytest.mark.parametrize("more", [{}, {"unit": "person-day", "time": "t"}], ids=str)
 def test_a_missing_person_is_refused(name, more):
@@ -176,17 +158,6 @@ def test_dropped_rows_need_neither_a_person_nor_a_time(more):
     )
     table = read(rows, **WHERE, **more, outside="drop")
     assert int(table.count.sum()) == 1
-
-
-def test_the_card_says_which_rows_were_read():
-    given = {"unit": "person-day", "time": "t", "where": {"id": "a"}, "outside": "drop"}
-    said = " ".join(read(dated(range(1, 4)), **WHERE, **given).reading.public_facts)
-    for part in (
-        "column t, in local time",
-        "only rows with id = a",
-        "outside the domain were left",
-    ):
-        assert part in said
 
 
 def test_a_trip_counts_as_its_weight_up_to_the_largest():
