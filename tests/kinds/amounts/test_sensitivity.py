@@ -1,7 +1,6 @@
 """What one record changes, in all small worlds, and audits of what is released."""
 
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -10,15 +9,11 @@ import pyarrow as pa
 import pytest
 
 import geodp
-from geodp.kinds.amounts.streams import release_streams
-from geodp.privacy.terms import NEIGHBOURS, Terms
-from geodp.table.counts import ReleasedTable
+from geodp.privacy.terms import NEIGHBOURS
 from tests.kinds.amounts.worlds import (
-    AMOUNTS,
     EDGES,
     FEW,
     GRID,
-    METHOD,
     SCALE,
     design_of,
     loss,
@@ -27,7 +22,6 @@ from tests.kinds.amounts.worlds import (
     table_of,
     worlds,
 )
-from tests.laws.audit import audited, caught
 
 ADD, REPLACE = NEIGHBOURS
 BUDGETS = ({"epsilon": Fraction(1)}, {"rho": Fraction(1, 8)})
@@ -212,71 +206,3 @@ def as_one(world):
     streams = table_of(world).streams(SCALE.span)
     dense = np.stack([one.to_dense() for one in streams], axis=-1)
     return geodp.CountTable.from_dense(dense, SIDES)
-
-
-def release_both(table, event, key, times=1):
-    """Release the records of such a table; ``times``: how many times the budget is spent."""
-    dense = table.to_dense()
-    vector = [geodp.CountTable.from_dense(dense[..., i], GRID).to_vector() for i in (0, 1)]
-    number = (vector[0] + vector[1]) // SCALE.span
-    made = table_of(())
-    cells = np.arange(number.size, dtype=np.uint64)
-    made = replace(
-        made,
-        records=geodp.CountTable.from_keys(GRID, cells, number),
-        above=vector[0][number > 0],
-    )
-    design = design_of(
-        made,
-        contribution=event.contribution,
-        epsilon=event.epsilon * times,
-        neighbours=event.neighbours,
-    )
-    drawn = release_streams(design.streams(made), design, key.restrict(design.declare(GRID)))
-    out = np.zeros((2, number.size), np.int64)
-    at = drawn.key.astype(np.int64)
-    out[:, at] = drawn.above, drawn.number * SCALE.span - drawn.above
-    listed = np.stack(
-        [geodp.CountTable.from_keys(GRID, cells, one).to_dense() for one in out], axis=-1
-    )
-    listed = geodp.CountTable.from_dense(listed, SIDES)
-    return ReleasedTable(SIDES, listed.key, listed.count, event)
-
-
-FULL = tuple((place, amount) for place in range(4) for amount in AMOUNTS * 4)
-"""Full cells, so that nothing is clamped and a stolen budget shows."""
-
-PAIRS = {
-    "a record at the lower end": (((0, 1),), ((0, 1), (3, SCALE.lower))),
-    "a record at the upper end": (((0, 1),), ((0, 1), (3, SCALE.upper))),
-    "a record between": (FULL, (*FULL, (3, 1))),
-    "a record far beyond": (FULL, (*FULL, (0, 10**6))),
-}
-
-
-@pytest.mark.law
-@pytest.mark.parametrize("pair", PAIRS)
-def test_the_release_keeps_its_claim(pair):
-    tables = [as_one(world) for world in PAIRS[pair]]
-    assert audited(release_both, METHOD, tables, ADD, trials=300) <= 1
-
-
-@pytest.mark.law
-def test_the_release_keeps_its_claim_with_two_records_of_one_person():
-    tables = [as_one(FULL), as_one((*FULL, (0, SCALE.upper), (3, SCALE.lower)))]
-
-    def release(table, event, key):
-        terms = Terms.of(epsilon=event.epsilon, contribution=2)
-        return release_both(table, METHOD.event(GRID, terms, "fixed"), key)
-
-    assert audited(release, METHOD, tables, ADD, trials=300) <= 1
-
-
-@pytest.mark.law
-def test_a_release_that_spends_too_much_is_caught():
-    tables = [as_one(FULL), as_one((*FULL, (3, SCALE.upper)))]
-
-    def overspent(table, event, key):
-        return release_both(table, event, key, times=4)
-
-    assert caught(overspent, METHOD, tables, ADD, 1, trials=600)
