@@ -90,7 +90,7 @@ def test_two_releases_are_compared(name, release, shared):
 
 
 @pytest.mark.parametrize(
-    ("name", "language"), [("mask", "en"), ("other", "ja"), ("labels of units", "en")]
+    ("name", "language"), [("mask", "en"), ("other", "ja"), ("prior by label", "en")]
 )
 def test_a_page_draws_its_flows(name, language, release, shared):
     opened = geodp.open(shared.write(release))

@@ -108,7 +108,7 @@ def test_as_many_trips_are_kept_as_geodp_keeps(trips, per_pair):
 
 
 def test_neither_the_order_of_rows_nor_other_persons_matter():
-    table = trips_of(size=1500, persons=60)
+    table = trips_of(size=500, persons=20)
     query = query_of(3, 2)
     whole = counted(table, query)
     order = np.random.default_rng(5).permutation(table.num_rows)

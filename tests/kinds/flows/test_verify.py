@@ -133,7 +133,9 @@ def test_other_files_are_found(folder, file):
     path, wrong = folder / file, {"joint files", "one release", "guarantee", "origins"}
     rows, before = pq.read_table(path), path.read_bytes()
     index = (folder / "flows.json").read_bytes()
-    for change in CHANGES.values():
+    # Other files are read by the same code.
+    some = CHANGES if file in ("pairs-4.parquet", "prior.parquet") else ("number", "order", "twice")
+    for change in map(CHANGES.get, some):
         pq.write_table(change(rows), path, compression="zstd")
         change_index(folder)
         assert failed(folder).keys() & wrong

@@ -75,21 +75,6 @@ def test_a_trip_over_midnight_is_of_the_person_and_of_no_day():
     assert pairs_of(read(night, unit="person-day")).total() == 1
 
 
-def test_days_are_local_and_follow_summer_time():
-    # Clocks go forward on 31 March 2024: the trip is at half past eleven of the day before, or of
-    # this day, which begins at 22:00 of UTC instead of at 23:00.
-    rows = clock(
-        *(
-            ("a", f"2024-03-{hour}:{minute}:00Z", place)
-            for hour in ("30T22", "31T21", "31T22")
-            for minute, place in (("00", 0), ("10", 0), ("30", 1), ("40", 1))
-        )
-    )
-    days = {"unit": "person-day", "time_zone": "Europe/Berlin", "trips": 1}
-    assert pairs_of(read(rows, **days)).total() == 3
-    assert pairs_of(read(rows, unit="person-day", time_zone="UTC", trips=1)).total() == 2
-
-
 def test_a_person_in_two_time_zones_is_one():
     times = ("08:00:00+09:00", "08:10:00+09:00", "01:00:00+01:00", "01:10:00+01:00")
     rows = clock(*(("a", f"2024-05-01T{time}", n // 2) for n, time in enumerate(times)))
@@ -112,15 +97,6 @@ def test_times_that_are_not_alike_are_refused_in_every_order(time, code):
     for rows in (mixed, mixed.take([1, 0])):
         with refuses(InputError, code):
             read(rows)
-
-
-@pytest.mark.parametrize("form", ["T{}+09", " {}+0900", "T{}.25+09:00", " {}Z"])
-@pytest.mark.parametrize("unit", ["person", "person-day"])
-def test_offsets_are_read_in_every_form(form, unit):
-    minutes = ("08:00:00", "08:10:00", "08:30:00", "08:40:00")
-    rows = [("a", f"2024-05-02{form.format(one)}", n // 2) for n, one in enumerate(minutes)]
-    zone = {} if unit == "person" else {"time_zone": "Asia/Tokyo"}
-    assert pairs_of(read(clock(*rows), unit=unit, **zone)).total() == 1
 
 
 def test_records_that_are_not_accurate_are_left_out():

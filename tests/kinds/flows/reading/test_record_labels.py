@@ -91,25 +91,6 @@ def test_a_trip_has_the_hour_in_which_the_stay_at_its_origin_ends(rows, given, e
     assert [" ".join(one) for one in read_stays(rows, **given)] == expected
 
 
-@pytest.mark.parametrize(
-    ("zone", "expected"),
-    [
-        ("Asia/Tokyo", [["10", "weekend"]]),
-        # Clocks go forward at 01:00 UTC.
-        ("Europe/Berlin", [["3", "weekend"]]),
-        ("America/Los_Angeles", [["18", "weekend"]]),
-    ],
-)
-def test_hours_are_local_with_summer_time(zone, expected):
-    times = ["2024-03-31T00:30Z", "2024-03-31T01:00Z", "2024-03-31T01:30Z", "2024-03-31T02:00Z"]
-    rows = [("a", one, place) for one, place in zip(times, (0, 0, 1, 1), strict=True)]
-    assert read_pings(rows, time_zone=zone) == expected
-    stays = pa.table({"id": ["a"] * 2, "t": times[::2], "u": times[1::2], "y": [0, 1], "x": [0, 0]})
-    assert labels_of(test_stays.read(stays, **TIMES, end="u", time_zone=zone)) == expected
-    with refuses(UsageError, "flows-time-zone"):
-        read_pings(rows)
-
-
 def test_a_trip_of_pings_has_the_labels_of_the_last_ping_of_its_origin():
     modes = (None, "", "train", "car", "walk", None)
     assert read_pings(PLACES) == [["8", "weekend"]]

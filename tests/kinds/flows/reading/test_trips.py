@@ -60,13 +60,6 @@ def test_a_missing_person_is_refused(name, more):
         read(rows.append_column("t", [["2024-05-01"] * 4]), **WHERE, **more)
 
 
-def test_an_unknown_zone_is_refused_or_dropped():
-    rows = rows_of(WORLD).set_column(1, "oy", [[0, 0, 0, 7]])
-    with refuses(InputError, "cell-outside-domain"):
-        read(rows, **WHERE)
-    assert int(read(rows, **WHERE, trips=9, outside="drop").count.sum()) == 3
-
-
 @pytest.mark.parametrize(
     ("given", "code"),
     [
@@ -191,12 +184,3 @@ def test_a_person_changes_weighed_trips_by_at_most_the_bound(trips, seed):
     assert set(less) <= set(more)
     assert min(change) >= 0
     assert 1 <= sum(change) <= every.bound.value == 4 * trips
-
-
-@pytest.mark.parametrize(
-    ("weight", "code"), [(0.4, "weight-not-positive"), (-1.0, "weight-not-positive")]
-)
-def test_weights_of_another_form_are_refused_by_row(weight, code):
-    with refuses(InputError, code) as refused:
-        read(weighed([1.0] * 3 + [weight]), **WHERE, trips=2, weight="w", max_weight=5)
-    assert refused.value.row == 4
