@@ -196,13 +196,3 @@ def test_streams_that_are_rounded_apart_cost_more():
         for two in map(rounded_apart, one_record_more(world))
     }
     assert max(changes) > SCALE.span // 2
-
-
-SIDES = GRID.with_attribute("stream", ["above", "below"])
-"""Records and sums as one table, so that the audits of other methods take them."""
-
-
-def as_one(world):
-    streams = table_of(world).streams(SCALE.span)
-    dense = np.stack([one.to_dense() for one in streams], axis=-1)
-    return geodp.CountTable.from_dense(dense, SIDES)

@@ -114,6 +114,26 @@ def test_a_record_that_nobody_can_have_reached_is_left_out():
     assert trips_on_line(*both) == []
 
 
+def test_of_one_second_the_lowest_record_counts():
+    # Without the record at 20 metres in the same second a stay ends there.
+    assert trips_on_line((0, 0), (60, 0), (60, 20), (100, 20), (160, 20)) == [(0, 20)]
+    rows = [(0, 5, (3, 0, 0), 1), (0, 5, (2, 9, 9), 2), (0, 5, (2, 9, 9), 0)]
+    kept = np.empty(3, np.int64)
+    at = tuple(np.array(axis, np.int32) for axis in zip(*(row[2] for row in rows), strict=True))
+    one, zone = np.zeros(3, np.int64), np.array([row[3] for row in rows], np.uint64)
+    assert stays.select_records(one, one, at, zone, 1, 1, kept) == 1
+    assert kept[0] == 2
+
+
+def test_a_stay_is_resumed_near_the_mean_of_all_its_records():
+    # At 0, at 2 and at 3.8 m: within 2 m of the mean of what was before, but not of the first.
+    rows = [(0, 60 * n, (0, 0, 0), 1) for n in range(2)] + [(0, 80, (900, 0, 0), 3)]
+    rows += [(0, 110 + 60 * n, (200, 0, 0), 2) for n in range(40)] + [(0, 2480, (900, 0, 0), 3)]
+    rows += [(0, 2505 + 60 * n, (380, 0, 0), 4) for n in range(2)]
+    rows += [(0, 2665 + 60 * n, (2000, 0, 0), 7) for n in range(2)]
+    assert trips_by_kernel(rows) == [(0, 2, 7)]
+
+
 def test_the_largest_distances_do_not_overflow():
     radius = 637_813_700
     across = [(0, 0, (radius, 0, 0), 1), (0, 60, (radius, 0, 0), 1)]
