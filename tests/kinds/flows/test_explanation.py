@@ -6,6 +6,7 @@ import geodp
 from geodp.kinds.flows.kind import StatedStays
 from geodp.table.plain import write_plain
 from tests.kinds.flows.forms import change_index, failed, make
+from tests.kinds.flows.test_publish import publish
 
 
 def sentences(card, language="en"):
@@ -13,7 +14,9 @@ def sentences(card, language="en"):
     return page, " ".join(one for section in page.sections for one in section.sentences)
 
 
-def test_what_was_counted_by_label_between_units_is_named(shared):
+def test_blocks_of_what_was_counted_are_named(shared):
+    """Also of labels between units."""
+    assert "blocks of 2 by 2 zones" in sentences(publish(levels={2: "1/2"}).card())[1]
     card = make(shared, "labels of units").card()
     said = "from and to blocks of at most 4 zones and between blocks of at most 64"
     assert said in sentences(card)[1]
