@@ -25,7 +25,7 @@ BEYOND = (SCALE.lower - 3, SCALE.upper + 5)
 AMOUNTS = (*BEYOND, *range(SCALE.lower, SCALE.upper + 1))
 """All amounts of a record, and some beyond the clip."""
 
-FEW = (BEYOND[0], SCALE.lower, 1, SCALE.upper)
+FEW = (*BEYOND, SCALE.lower, 1, SCALE.upper)
 """Amounts at both ends of the clip, between and beyond."""
 
 

@@ -123,6 +123,17 @@ def test_a_person_costs_no_more_than_is_stated(q, neighbours):
     assert 0.3 < worst_loss(q, neighbours, 5) <= 1
 
 
+def test_a_person_who_is_counted_by_trips_is_found(monkeypatch):
+    """Control: each trip is counted, so that a person changes ranks by several."""
+
+    def by_trip(names, key, of_pair):
+        number = trips_of_units(names, key, of_pair)
+        return number.repeat(number)
+
+    monkeypatch.setattr("geodp.kinds.flows.trip_bound.trips_of_units", by_trip)
+    assert worst_loss(Fraction(1, 2), ADD_REMOVE, 5) > 1.25
+
+
 def test_no_order_of_rows_and_no_other_person_matters():
     draw = np.random.default_rng(2)
     names = np.array([f"p{n}" for n in draw.integers(0, 90, 900)])

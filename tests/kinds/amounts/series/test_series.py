@@ -9,7 +9,7 @@ from tests.kinds.amounts.made import publish as publish_one
 from tests.kinds.amounts.series.made import publish, same, table
 from tests.refusals import refuses
 
-WEST, ALL = (0, 0, 8, 16), (0, 0, 16, 16)
+ALL = (0, 0, 16, 16)
 
 
 def test_a_period_that_is_looked_at_alone_says_so(series, public):
