@@ -46,6 +46,27 @@ def test_no_other_method_measures_or_plans_pairs_of_a_mask(method):
         geodp.plan(TABLE.grid, method, epsilon=1)
 
 
+def test_gathered_pairs_are_those_of_the_mask(public, tmp_path, monkeypatch):
+    from geodp.io.write.export import netcdf
+    from geodp.io.write.export.netcdf import NetCDF
+    from geodp.release.opening import open_view
+
+    xarray = pytest.importorskip("xarray")
+    monkeypatch.setattr(netcdf, "DENSE_BYTES", 1)
+    view = open_view(public / "flows")
+    NetCDF().write(view, tmp_path / "flows.nc")
+    with xarray.open_dataset(tmp_path / "flows.nc") as data:
+        sizes = [data.sizes[name] for name in data.flow.compress.split()]
+        assert sizes == [GRID.size, GRID.size]
+        ends = np.unravel_index(data.flow, sizes)
+        codes = [
+            data[name].values[at] for name, at in zip(("origin", "destination"), ends, strict=True)
+        ]
+        flows = view.all_rows.columns.to_pandas()
+        assert codes[0].tolist() == [*map(int, flows["origin"])]
+        assert codes[1].tolist() == [*map(int, flows["destination"])]
+
+
 def test_lines_and_polygons_on_a_mask(release):
     line = shapely.LineString([(139.1, 34), (139.1, 36)])
     left, right = divide_zones(GRID, line)

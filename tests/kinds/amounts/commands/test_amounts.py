@@ -86,6 +86,17 @@ def test_the_sum_of_a_cell_without_a_count_does_not_tell_the_end_of_the_count(ca
     assert total == ["sum", "0", "\N{EN DASH}"]
 
 
+def test_a_query_is_printed_that_publish_can_continue():
+    words = ("amounts", "sql", *GRID, "--engine", "duckdb", *AMOUNT, "--points", "x", "y")
+    done = geodp(*words, "--step", "0.5", "--person", "id", "--contribution", "2")
+    assert done.returncode == 0, done.stderr
+    assert "--clip 0 1000 --step 0.5 --unit-of-amount '10,000 yen'" in done.stdout
+    assert "--value geodp_records --contribution 2" in done.stdout
+    assert "place <= 2" in done.stdout
+    assert "you vouch" in geodp(*words).stdout
+    assert geodp(*words, "--order-by", "t").returncode == 2
+
+
 def code_of(cell):
     """Return the code of a cell by its row and column from the south-west."""
     return f"1kmN{3000 + cell[0]}E{4000 + cell[1]}"
