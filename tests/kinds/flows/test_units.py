@@ -16,7 +16,9 @@ from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.unit_map import find_land
 from geodp.grid.units import grid_of_units
+from geodp.io.read.public.polygons import Circle
 from geodp.kinds.flows import zones as of_zones
+from geodp.kinds.flows.page import MOST_PLACES, choose_units, list_places
 from geodp.kinds.flows.publish import prepare_flows
 from geodp.kinds.flows.streams import StreamDesign
 from geodp.kinds.flows.zones import (
@@ -27,6 +29,7 @@ from geodp.kinds.flows.zones import (
     order_units,
     pairs_of,
     start_blocks,
+    trace_cells,
     zones_of,
 )
 from geodp.privacy.key import NoiseKey
@@ -261,6 +264,16 @@ def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
         assert land.locate(x, np.full(7, -17))[1].tolist() == [0, 2, 3, 4, 3, 0, -1]
 
 
+def test_a_page_of_many_units_has_those_with_the_most_trips():
+    grid, _ = make_units(12, 12)
+    made = geodp.flows.publish(unit_table(grid), contribution=1, epsilon=40)
+    key = grid.domain.keys_of_ranks(np.arange(grid.size))
+    trips = made.origins.table.counts_at(key) + made.destinations.table.counts_at(key)
+    chosen = np.isin(key, np.concatenate([one.region.key for one in choose_units(made)]))
+    assert chosen.sum() == MOST_PLACES
+    assert trips[chosen].min() >= trips[~chosen].max()
+
+
 @pytest.mark.parametrize(
     ("given", "code"),
     [
@@ -343,6 +356,11 @@ class TestCells:
         made.write(tmp_path / "out")
         again = geodp.open(tmp_path / "out")
         assert again.estimate(west, east, simulations=20) == one
+        circle = Circle(shapely.Point(139.05, 35.05).buffer(0.05), 5.0)
+        shapes = {"West": west, "Nowhere": shapely.box(0, 0, 1, 1), "Near": circle}
+        listed = list_places(made.origins.grid, {**shapes, "Here": codes[0]}, 1)
+        assert [one.name for one in listed] == ["West", "Near", "Here"]
+        assert listed[1].km == 5.0
 
     @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
     def test_the_order_does_not_depend_on_the_last_bit_of_coordinates(self, spec, monkeypatch):
@@ -414,3 +432,10 @@ class TestCells:
             person="id", trips=4,
         )  # fmt: skip
         assert found.count.tolist() == [1]
+
+    def test_cells_across_180_degrees_go_on(self):
+        centre = np.array([[-1.0, 0, 0]])
+        angle = np.radians([[179.0, -179.0, -179.0, 179.0]])
+        corners = np.stack([np.cos(angle), np.sin(angle), np.array([[0, 0, 0.1, 0.1]])], axis=-1)
+        west, _, east, _ = trace_cells(centre, corners).bounds
+        assert east - west == pytest.approx(2)
