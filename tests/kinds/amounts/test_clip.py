@@ -86,6 +86,16 @@ def test_a_record_with_its_weight_costs_no_more_than_is_stated(contribution, q):
     assert prepared.design.shown.event.contribution == 3 * contribution
 
 
+def test_its_card_says_what_is_public_of_weights_and_amounts():
+    card = prepare_weighted((5, 1), (50, 2)).design.shown.card()
+    facts = " ".join(card.guarantee.not_protected)
+    for said in ("every amount was a plain number", "amounts below 0 and above 1000",
+                 "weights are taken as given", "every weight was a plain number"):  # fmt: skip
+        assert said in facts
+    assert "records" in card.question.in_words
+    assert "people" not in card.question.in_words + card.question.utility
+
+
 @pytest.mark.parametrize(
     ("uppers", "lower", "upper"), [((-50, 20, 100), -200, "-50"), (("0", "0.2", "0.5"), -1, "0")]
 )

@@ -34,6 +34,15 @@ def test_higher_ends_have_less_bias_and_more_noise():
         assert one.error == pytest.approx(math.hypot(one.bias, one.noise))
 
 
+def test_larger_areas_bear_higher_ends():
+    def best(**more):
+        return next(one.upper for one in geodp.amounts.plan(GRID, **PLAN, **more) if one.best)
+
+    assert best(records=100) < best(records=10_000)
+    assert best(records=1000) > best(records=1000, people=5000)
+    assert best(records=1000, share="1/4") < best(records=1000)
+
+
 def test_the_noise_is_that_of_releases():
     (planned,) = geodp.amounts.plan(GRID, **PLAN, clips=[1000], records=1000)
     number, total, _ = truth()

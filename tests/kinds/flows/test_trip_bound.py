@@ -20,6 +20,15 @@ def test_the_plan_is_what_the_release_states():
     assert plan.retained is None
 
 
+def test_more_trips_cost_more_and_keep_more():
+    few, many = (
+        geodp.flows.plan(GRID, trips=n, epsilon=1, levels={4: "1/2"}, mean_trips=7) for n in (3, 12)
+    )
+    assert many.end_error > few.end_error
+    assert many.total_error > few.total_error
+    assert many.retained > few.retained
+
+
 def test_shares_that_are_kept_are_those_of_geometric_trips():
     trips = np.random.default_rng(1).geometric(1 / 7, 200_000)
     for most in (1, 5, 20):

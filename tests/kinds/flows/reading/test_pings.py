@@ -162,6 +162,15 @@ def test_what_does_not_go_together_is_refused(given, code):
         read(clock(*hourly("a", "2024-05-01", 8)), **given)
 
 
+def test_rows_that_are_left_out_by_their_accuracy_are_checked_no_further():
+    rows = clock(*hourly("a", "2024-05-01", 8, 9)).append_column("r", pa.array([900.0, 1, 1, 1]))
+    rows = rows.set_column(1, "t", pa.array(["x", *rows["t"].to_pylist()[1:]]))
+    facts = " ".join(read(rows, accuracy="r").reading.public_facts)
+    assert "every row that was read and is accurate enough has its place" in facts
+    assert "no place that was read and is accurate enough has a latitude" in facts
+    assert "a number of metres in every row that was read, and never negative" in facts
+
+
 def sparse(persons=40, days=5):
     """Persons who record nine times a day, three times at each of three places."""
     draw = np.random.default_rng(0)

@@ -206,6 +206,22 @@ def test_columns_of_hours_and_numbers_are_labels_of_records():
     assert labels_of(test_stays.read(numbers, **given)) == [["1"], ["1"], ["2"]]
 
 
+def test_the_card_says_which_records_and_times_labels_are_of():
+    origin, stays = "the stay at the origin of the trip", test_stays.stays(*test_stays.DAY)
+    rows, pings = labelled(stays), labelled(test_pings.made(1))
+    for table, said in (
+        (test_pings.read(pings, **TIMES), f"day types are those of the last ping of {origin}"),
+        (test_pings.read(pings, **TIMES), "no public holidays"),
+        (test_stays.read(rows, by="hour", end="u"), f"that hours are those of the end of {origin}"),
+        (test_stays.read(rows, by="hour"), f"hours are those of {origin}, which has no duration"),
+        (test_pings.read(pings, **BY), "labels of mode and goal are those of the last ping of"),
+        (test_pings.read(pings, **BY), "every trip that was made has all of its labels, from a"),
+        (test_stays.read(rows, end="u", **MODE), "the row with which the stay at the destination"),
+    ):
+        assert said in " ".join(table.reading.public_facts)
+    assert "labels" not in " ".join(test_stays.read(rows).reading.public_facts)
+
+
 @pytest.mark.parametrize(
     ("given", "code"),
     [

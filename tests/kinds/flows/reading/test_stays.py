@@ -124,6 +124,16 @@ def restrict(rows, day):
     return rows
 
 
+def test_the_card_says_what_is_refused_of_stays():
+    reversed_, long = "no stay that was read ends before it begins", "more than 366 of the periods"
+    for given, said in (({}, set()), (END, {reversed_}), (DAILY, {reversed_, long})):
+        facts = " ".join(read(stays(*DAY), **given).reading.public_facts)
+        assert {one for one in (reversed_, long) if one in facts} == said
+        assert "the times of all rows say how they differ from UTC, or none does" in facts
+        assert "the rows of each person fit into memory" in facts
+    assert "more than 2 h after it" in read(stays(*DAY), **END, gap="2h").reading.public_facts[2]
+
+
 def test_rows_of_one_person_that_do_not_fit_are_refused():
     rows = 20_000
     times = pa.array(np.arange(rows) * 600).cast(pa.timestamp("s"))

@@ -153,6 +153,17 @@ def test_dropped_rows_need_neither_a_person_nor_a_time(more):
     assert int(table.count.sum()) == 1
 
 
+def test_the_card_says_which_rows_were_read():
+    given = {"unit": "person-day", "time": "t", "where": {"id": "a"}, "outside": "drop"}
+    said = " ".join(read(dated(range(1, 4)), **WHERE, **given).reading.public_facts)
+    for part in (
+        "column t, in local time",
+        "only rows with id = a",
+        "outside the domain were left",
+    ):
+        assert part in said
+
+
 def test_a_trip_counts_as_its_weight_up_to_the_largest():
     given = {"trips": 9, "weight": "w", "max_weight": 10, "raked_to": "residents by age"}
     table = read(weighed([2.4, 1.5, 3.0, 90.0]), **WHERE, **given, key=KEY)
