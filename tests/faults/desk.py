@@ -14,7 +14,7 @@ import geodp as package
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from tests.command import geodp
-from tests.faults.calls import CALLS, GRID, PLACE, ROUND, SMALL, TABLE, TERMS, Call
+from tests.faults.calls import CALLS, PLACE, ROUND, SMALL, TABLE, TERMS, Call
 
 HERE = Path(__file__).parent
 MANY = 1 << 30
@@ -89,8 +89,9 @@ class Desk:
                 "homes",
             ),
             (
-                *("flows", "publish", "trips.csv", *GRID, "--from", "y,x", "--to", "to_y,to_x"),
-                *("--value", "n", *TERMS, "--output", "flows"),
+                *("flows", "publish", "trips.csv", "--grid", "regular:2x2", "--outside", "drop"),
+                *("--from", "y,x", "--to", "to_y,to_x", "--value", "n", *TERMS),
+                *("--output", "flows"),
             ),
             (
                 *("amounts", "publish", "codes.csv", *SMALL, "--code", "code", "--amount", "n"),

@@ -14,7 +14,7 @@ from tests.faults.calls import CALLS, LEFT_OUT, READ, READ_BY_ALL
 from tests.faults.desk import desk_of, in_memory
 from tests.faults.matrix import Fault, Matrix
 
-SAMPLE = 300
+SAMPLE = 150
 
 SLOW = {"join"}
 """Calls whose inputs are made by a cluster, which ``make faults`` tries."""

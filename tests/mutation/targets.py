@@ -41,7 +41,17 @@ CRASHES = (
 )
 
 
-SELECT = ("tests/kinds/selection/test_changes.py", "tests/kinds/selection/test_select.py")
+SELECT = (
+    "tests/kinds/selection/test_changes.py",
+    "tests/kinds/selection/test_select.py",
+    *(
+        f"tests/laws/test_sensitivities.py::{name}"
+        for name in (
+            "test_no_neighbour_changes_a_utility_by_more_than_a_question_states",
+            "test_answers_are_as_likely_as_epsilon_allows",
+        )
+    ),
+)
 SERIES = (
     "tests/kinds/series/test_terms.py",
     "tests/kinds/series/test_publish.py",

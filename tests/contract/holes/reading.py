@@ -88,7 +88,7 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "names_of_regions_stay_texts": {
         **dict.fromkeys(
             (
-                *("households of persons", "households by size"),
+                *("series", "households of persons", "households by size"),
                 *("amounts", "series of amounts"),
             ),
             "publishing on regions takes it 5 to 50 s, also of this small map",

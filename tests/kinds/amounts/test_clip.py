@@ -11,8 +11,6 @@ import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
 from geodp.kinds.amounts.clip import prepare_choice
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from tests.kinds.amounts.made import GRID, incomes, rows
@@ -36,16 +34,6 @@ def test_about_a_share_lies_above_the_chosen_end(share):
         rows(), clip=(0, choice.upper), contribution=1, epsilon=1, **READING
     )
     assert release.index.amount.upper == choice.upper
-
-
-def test_it_is_charged_by_itself(tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(Fraction(2)))
-    given = GIVEN | {"epsilon": "1/100", "ledger": ledger, "dataset": "incomes"}
-    choice = geodp.amounts.choose_clip(rows(), **given)
-    (charge,) = ledger.charges("incomes")
-    assert charge.loss == PureDP(Fraction(1, 100))
-    choice.selected.write(tmp_path / "out")
 
 
 def test_persons_are_bounded():
@@ -121,9 +109,8 @@ def test_an_end_may_be_negative_or_0(tmp_path, uppers, lower, upper):
 
 
 @pytest.mark.parametrize("n", [200, 1000])
-@pytest.mark.parametrize("seed", range(5))
-def test_no_number_of_records_is_refused(n, seed):
-    draw = np.random.default_rng(seed)
+def test_no_number_of_records_is_refused(n):
+    draw = np.random.default_rng(1)
     data = weighted(*((income, 1) for income in draw.lognormal(5.5, 0.7, n)))
     card = geodp.amounts.choose_clip(data, **GIVEN).selected.card()
     assert not any("labels which count" in fact for fact in card.guarantee.not_protected)

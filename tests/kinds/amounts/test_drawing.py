@@ -5,8 +5,6 @@ import re
 import numpy as np
 import pytest
 
-import geodp
-from geodp.errors import UsageError
 from geodp.io.write.drawing.render import draw_svg
 from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.map.look import LIGHT, Look
@@ -18,7 +16,7 @@ from geodp.kinds.amounts.drawing import (
     list_colours,
 )
 from tests.command import geodp as command
-from tests.kinds.amounts.made import EDGES, GRID, KEY, publish
+from tests.kinds.amounts.made import EDGES, KEY, publish
 
 
 @pytest.fixture(scope="module")
@@ -67,30 +65,9 @@ def test_what_is_not_known_is_grey():
     assert "the noise is larger" in text
 
 
-def test_classes_have_colours_far_apart():
-    for classes in range(1, 9):
-        colours = list_colours(LIGHT, classes)
-        assert len({*colours}) == classes
-
-
 def test_options_of_counts_are_refused(both, shared, tmp_path):
     for option in ("--no-fade", "--no-flows"):
         done = command("map", shared.write(both), "--output", tmp_path / "map.png", option)
         assert done.returncode != 0
         assert "for maps of counts" in done.stderr
     assert not (tmp_path / "map.png").exists()
-
-
-def test_origins_and_destinations_are_refused(both):
-    pairs = geodp.Grid.regular((4, 4), transform=GRID.places[0].transform).pairs()
-    with pytest.raises(UsageError, match="no map"):
-        draw_amounts(_on(both, pairs), Look())
-
-
-def _on(release, grid):
-    """Return a release of no records on another grid."""
-    from dataclasses import replace
-
-    table = replace(release.count.table, grid=grid, key=release.count.table.key[:0],
-                    count=release.count.table.count[:0])  # fmt: skip
-    return replace(release, count=replace(release.count, table=table))

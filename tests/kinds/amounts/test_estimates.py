@@ -177,7 +177,7 @@ def thirty(epsilon, side):
         yield from zip(true, made.estimate_all(boxes), strict=True)
 
 
-@pytest.mark.parametrize("epsilon", [2, 8])
+@pytest.mark.parametrize("epsilon", [8])
 def test_errors_of_records_are_those_of_notches_and_not_of_whole_records(epsilon):
     """Noise on whole records would be much smaller where the budget is large."""
     found = [*thirty(epsilon, 4)]
@@ -186,7 +186,7 @@ def test_errors_of_records_are_those_of_notches_and_not_of_whole_records(epsilon
     assert np.mean([one.count.low <= true <= one.count.high for true, one in found]) > 0.9
 
 
-@pytest.mark.parametrize("epsilon", [4, 8, 32, 128])
+@pytest.mark.parametrize("epsilon", [8, 128])
 def test_intervals_of_single_cells_allow_for_whole_records(epsilon):
     """Where noise is below one record, rounding to whole ones is most of the error."""
     found = [*thirty(epsilon, 1)]

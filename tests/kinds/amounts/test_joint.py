@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import rasterio
 
 from geodp.io.verify.verify import verify
 from tests.command import geodp as command
@@ -47,14 +46,6 @@ def test_sums_are_whole_steps(step, tmp_path):
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-6)
 
 
-def test_a_raster_has_a_band_with_a_unit_for_every_number(public):
-    names = pq.read_schema(public / "amounts.parquet").names
-    with rasterio.open(public / "amounts.tif") as raster:
-        assert list(raster.descriptions) == names[names.index("count") : -2]
-        for name, unit in zip(raster.descriptions, raster.units, strict=True):
-            assert unit == ("records" if name.startswith("count") else "10,000 yen")
-
-
 def test_a_raster_of_too_many_bands_is_left_out(tmp_path):
     ages = [str(age) for age in range(10)]
     data = rows(2000).append_column("age", pa.array(ages * 200))
@@ -65,12 +56,6 @@ def test_a_raster_of_too_many_bands_is_left_out(tmp_path):
     assert "at most 64 bands" in left_out["why"]
     assert not (public / "amounts.tif").exists()
     assert all(check.ok for check in verify(public))
-
-
-def test_sums_on_decimal_steps_are_the_nearest_numbers(tmp_path):
-    release = publish(rows(300), step="0.1", clip=(0, 100))
-    for value in release.to_arrow()["sum"].to_pylist():
-        assert value == float(f"{value:.1f}")
 
 
 def test_larger_squares_have_means_but_no_medians(written, tmp_path):

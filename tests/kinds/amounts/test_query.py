@@ -93,15 +93,6 @@ def test_the_first_records_of_a_person_are_kept():
     assert_same(found, read(table, clip, step, **given))
 
 
-def test_a_random_sample_keeps_no_more_of_a_person():
-    table = records()
-    counted = run(table, query_of((-500, 1000), person="id", records=1))
-    inside = np.asarray(table["lon"]) < 139.5
-    inside &= np.asarray(table["lat"]) < 35.5
-    persons = np.unique(np.asarray(table["id"])[inside]).size
-    assert sum(counted["geodp_records"].to_pylist()) == persons
-
-
 @pytest.mark.parametrize("amount", [None, float("nan"), float("inf"), -1.0])
 def test_what_is_no_amount_stops_the_query(amount):
     table = pa.table({"lon": [139.1], "lat": [35.1], "income": pa.array([amount], pa.float64())})

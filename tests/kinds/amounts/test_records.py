@@ -34,15 +34,6 @@ def test_amounts_are_added_up_by_cell_and_class():
     assert table.edges == (0, *EDGES, 1000)
 
 
-def test_memory_and_files_give_the_same(tmp_path):
-    lines = rows(500).to_pandas()
-    lines.to_csv(tmp_path / "a.csv", index=False)
-    for more in ({}, {"memory": "1MiB"}, {"person": "id", "contribution": 1, "memory": "1MiB"}):
-        table, other = read(tmp_path / "a.csv", **more), read(rows(500))
-        np.testing.assert_array_equal(table.records.key, other.records.key)
-        np.testing.assert_array_equal(table.above, other.above)
-
-
 def records(income, x=0.5, **columns):
     """Records of an income each, in one row of cells."""
     size = len(income)
@@ -77,18 +68,6 @@ def test_codes_locate_records_and_geometries_do():
         crs="EPSG:3035",
     )
     assert read(frame, x=None, y=None).above.tolist() == [3, 3]
-
-
-def test_rows_are_selected():
-    assert read(records([1, 2, 4], kind=["a", "b", "a"]), where={"kind": "a"}).above.tolist() == [5]
-
-
-def test_a_bad_amount_is_refused_with_its_file_and_row(tmp_path):
-    (tmp_path / "a.csv").write_text("x,y,income\n0.5,0.5,10\n0.5,0.5,1 234\n")
-    with refuses(InputError, "amount-thousands: income") as refused:
-        read(tmp_path / "a.csv")
-    assert refused.value.row == 3
-    assert "234" not in str(refused.value)
 
 
 PERSON, WEIGHT = {"person": "id", "contribution": 1}, {"weight": "w", "max_weight": 5}
@@ -230,15 +209,6 @@ def test_the_decimal_mark_is_replaced_once(written, steps, missing):
     assert not missing or read(gone, **more).above.sum() == 1000
 
 
-def test_records_without_a_weight_are_left_out():
-    one = made("income", [100, 150, 200]).append_column("w", [["2", "", "3"]])
-    table = read(one, weight="w", max_weight=10, missing=[""])
-    assert (table.records.count.tolist(), table.above.tolist()) == ([2, 3], [200, 600])
-    assert any("left out whose income or w" in fact for fact in table.facts)
-    with refuses(InputError, "weight-missing: --missing"):
-        read(one, weight="w", max_weight=10)
-
-
 def test_the_first_records_of_a_person_are_those_with_an_amount():
     one = made("income", [9999999, 100, 200]).append_column("id", [["a", "a", "b"]])
     table = read(one, person="id", contribution=1, missing=[9999999])
@@ -251,11 +221,3 @@ def test_the_currency_of_the_unit_and_no_other_unit_may_stand_beside_amounts():
     for marked in ("$300", "300 Tsd. €", "300 CHF", "300 %"):
         with refuses(InputError, "amount-with-currency"):
             read(made("income", [marked, "1", "2"]))
-
-
-def test_numbers_of_records_are_counts():
-    one = made("income", [1, 2, 3]).append_column("n (1,000)", [["1", "2", "0.001"]])
-    with refuses(InputError, "count-in-multiples"):
-        read(one, value="n (1,000)")
-    table = read(one, value="n (1,000)", value_unit=0.001)
-    assert table.records.count.tolist() == [3000, 1]

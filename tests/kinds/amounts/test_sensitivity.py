@@ -1,22 +1,19 @@
 """What one record changes, in all small worlds, and audits of what is released."""
 
 import itertools
-from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import geodp
-from geodp.kinds.amounts.streams import release_streams
-from geodp.privacy.terms import NEIGHBOURS, Terms
-from geodp.table.counts import ReleasedTable
+from geodp.privacy.terms import NEIGHBOURS
 from tests.kinds.amounts.worlds import (
-    AMOUNTS,
     EDGES,
+    FEW,
     GRID,
-    METHOD,
     SCALE,
     design_of,
     loss,
@@ -25,7 +22,6 @@ from tests.kinds.amounts.worlds import (
     table_of,
     worlds,
 )
-from tests.laws.audit import audited, caught
 
 ADD, REPLACE = NEIGHBOURS
 BUDGETS = ({"epsilon": Fraction(1)}, {"rho": Fraction(1, 8)})
@@ -45,9 +41,11 @@ def largest(shape, neighbours, budget, times=1):
     spent = {name: amount * times, "neighbours": neighbours}
     design = design_of(table_of((), edges), **spent, **more)
     found = set()
-    for world in worlds(1 if neighbours == REPLACE else 2):
+    for world in worlds(1 if neighbours == REPLACE else 2, amounts=FEW):
         one = measure(table_of(world, edges), design)
-        others = [measure(table_of(other, edges), design) for other in one_record_more(world)]
+        others = [
+            measure(table_of(other, edges), design) for other in one_record_more(world, amounts=FEW)
+        ]
         found |= {loss(one, other) for other in others}
         if neighbours == REPLACE:
             # Two worlds with one record more differ in one record.
@@ -66,18 +64,17 @@ def test_one_record_costs_the_budget_and_no_more(shape, neighbours, budget):
     assert found == claim or (neighbours == REPLACE and "rho" in budget and found >= claim / 2)
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_quarter_more_than_stated_is_found(shape, neighbours):
+@pytest.mark.parametrize("shape", ["sums", "sums and classes"])
+def test_a_quarter_more_than_stated_is_found(shape):
     """Control: noise for 5/4 of the budget costs more than the budget."""
-    assert largest(shape, neighbours, BUDGETS[0], Fraction(5, 4)) > 1
+    assert largest(shape, ADD, BUDGETS[0], Fraction(5, 4)) > 1
 
 
 @pytest.mark.parametrize("notches", [6, 3, 2, 1])
 def test_one_record_adds_the_span_to_both_streams_together(notches):
     """The lemma, in all worlds: one record more changes both streams by the span, and neither is
     lowered."""
-    for world in worlds():
+    for world in worlds(1):
         one = [stream.to_vector() for stream in table_of(world).streams(notches)]
         for other in one_record_more(world):
             two = [stream.to_vector() for stream in table_of(other).streams(notches)]
@@ -92,12 +89,12 @@ def test_records_of_one_person_in_two_cells_cost_the_budget(budget):
     (claim,) = budget.values()
     design = design_of(table_of(()), contribution=2, **budget)
     found = set()
-    for world in worlds(1):
+    for world in worlds(1, amounts=FEW):
         one = measure(table_of(world), design)
         found |= {
             loss(one, measure(table_of(two), design))
-            for other in one_record_more(world)
-            for two in one_record_more(other)
+            for other in one_record_more(world, amounts=FEW)
+            for two in one_record_more(other, amounts=FEW)
         }
     assert max(found) == claim
 
@@ -129,6 +126,16 @@ def persons_with_weights(number):
         yield from itertools.product(each, repeat=size)
 
 
+@cache
+def read_all(records, edges):
+    """Read all persons beside each of the others, whose rows lie between those of a person."""
+    persons = [*persons_with_weights(2)]
+    return [
+        [read_persons((*one[:1], *others, *one[1:]), records, edges) for one in persons]
+        for others in OTHERS
+    ]
+
+
 def largest_of_persons(shape, neighbours, budget, records, times=1):
     """The largest loss of a person with weights, read and bounded as records are."""
     edges, more = SHAPES[shape]
@@ -138,10 +145,8 @@ def largest_of_persons(shape, neighbours, budget, records, times=1):
     empty = read_persons((), records, edges)
     design = design_of(empty, contribution=records * LARGEST, **spent, **more)
     found = set()
-    for others in OTHERS:
-        # Rows of a person come before and after those of others.
-        worlds = [(*one[:1], *others, *one[1:]) for one in persons_with_weights(2)]
-        all_of = [measure(read_persons(one, records, edges), design) for one in worlds]
+    for tables in read_all(records, edges):
+        all_of = [measure(one, design) for one in tables]
         without = all_of[:1]
         pairs = itertools.combinations(all_of, 2) if neighbours == REPLACE else ()
         found |= {loss(a, b) for a, b in pairs}
@@ -150,7 +155,7 @@ def largest_of_persons(shape, neighbours, budget, records, times=1):
 
 
 @pytest.mark.parametrize("records", [1, 2])
-@pytest.mark.parametrize("shape", ["sums", "classes", "sums and classes"])
+@pytest.mark.parametrize("shape", ["sums", "sums and classes"])
 def test_a_person_with_weights_costs_the_budget_and_no_more(shape, records):
     """Of persons of up to two records, whose first one or two count, each as at most two."""
     for budget in BUDGETS:
@@ -191,81 +196,3 @@ def test_streams_that_are_rounded_apart_cost_more():
         for two in map(rounded_apart, one_record_more(world))
     }
     assert max(changes) > SCALE.span // 2
-
-
-SIDES = GRID.with_attribute("stream", ["above", "below"])
-"""Records and sums as one table, so that the audits of other methods take them."""
-
-
-def as_one(world):
-    streams = table_of(world).streams(SCALE.span)
-    dense = np.stack([one.to_dense() for one in streams], axis=-1)
-    return geodp.CountTable.from_dense(dense, SIDES)
-
-
-def release_both(table, event, key, times=1):
-    """Release the records of such a table; ``times``: how many times the budget is spent."""
-    dense = table.to_dense()
-    vector = [geodp.CountTable.from_dense(dense[..., i], GRID).to_vector() for i in (0, 1)]
-    number = (vector[0] + vector[1]) // SCALE.span
-    made = table_of(())
-    cells = np.arange(number.size, dtype=np.uint64)
-    made = replace(
-        made,
-        records=geodp.CountTable.from_keys(GRID, cells, number),
-        above=vector[0][number > 0],
-    )
-    design = design_of(
-        made,
-        contribution=event.contribution,
-        epsilon=event.epsilon * times,
-        neighbours=event.neighbours,
-    )
-    drawn = release_streams(design.streams(made), design, key.restrict(design.declare(GRID)))
-    out = np.zeros((2, number.size), np.int64)
-    at = drawn.key.astype(np.int64)
-    out[:, at] = drawn.above, drawn.number * SCALE.span - drawn.above
-    listed = np.stack(
-        [geodp.CountTable.from_keys(GRID, cells, one).to_dense() for one in out], axis=-1
-    )
-    listed = geodp.CountTable.from_dense(listed, SIDES)
-    return ReleasedTable(SIDES, listed.key, listed.count, event)
-
-
-FULL = tuple((place, amount) for place in range(4) for amount in AMOUNTS * 4)
-"""Full cells, so that nothing is clamped and a stolen budget shows."""
-
-PAIRS = {
-    "a record at the lower end": (((0, 1),), ((0, 1), (3, SCALE.lower))),
-    "a record at the upper end": (((0, 1),), ((0, 1), (3, SCALE.upper))),
-    "a record between": (FULL, (*FULL, (3, 1))),
-    "a record far beyond": (FULL, (*FULL, (0, 10**6))),
-}
-
-
-@pytest.mark.law
-@pytest.mark.parametrize("pair", PAIRS)
-def test_the_release_keeps_its_claim(pair):
-    tables = [as_one(world) for world in PAIRS[pair]]
-    assert audited(release_both, METHOD, tables, ADD, trials=300) <= 1
-
-
-@pytest.mark.law
-def test_the_release_keeps_its_claim_with_two_records_of_one_person():
-    tables = [as_one(FULL), as_one((*FULL, (0, SCALE.upper), (3, SCALE.lower)))]
-
-    def release(table, event, key):
-        terms = Terms.of(epsilon=event.epsilon, contribution=2)
-        return release_both(table, METHOD.event(GRID, terms, "fixed"), key)
-
-    assert audited(release, METHOD, tables, ADD, trials=300) <= 1
-
-
-@pytest.mark.law
-def test_a_release_that_spends_too_much_is_caught():
-    tables = [as_one(FULL), as_one((*FULL, (3, SCALE.upper)))]
-
-    def overspent(table, event, key):
-        return release_both(table, event, key, times=4)
-
-    assert caught(overspent, METHOD, tables, ADD, 1, trials=600)

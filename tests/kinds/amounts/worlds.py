@@ -25,6 +25,9 @@ BEYOND = (SCALE.lower - 3, SCALE.upper + 5)
 AMOUNTS = (*BEYOND, *range(SCALE.lower, SCALE.upper + 1))
 """All amounts of a record, and some beyond the clip."""
 
+FEW = (*BEYOND, SCALE.lower, 1, SCALE.upper)
+"""Amounts at both ends of the clip, between and beyond."""
+
 
 def worlds(records=2, amounts=AMOUNTS, places=(0, 3)):
     """All worlds of some records, each the pair of its cell and its amount."""

@@ -61,7 +61,6 @@ class Form:
 FORMS = {
     "square": Form(lambda seed: trips_on(seed=seed)),
     "mesh": Form(lambda seed: trips_on(MESH, seed)),
-    "odd": Form(lambda seed: trips_on(geodp.Grid.regular((5, 11)), seed)),
     "mask": Form(lambda seed: masked_trips(ON_MASK, seed)),
     "odd mask": Form(lambda seed: masked_trips(coast(geodp.Grid.regular((5, 11))), seed, 5000)),
     "narrow mask": Form(
@@ -74,14 +73,10 @@ FORMS = {
     "other": Form(lambda seed: other_table(UNITS, seed=seed)),
     "hours": Form(lambda seed: by_label(trips_on(seed=seed), HOUR), {"hour": [8, 9]}),
     "labels": Form(lambda seed: by_label(trips_on(MESH, seed), HOUR, MODE), {"mode": "car"}),
-    "labels of mask": Form(
-        lambda seed: by_label(masked_trips(ON_MASK, seed), MODE), {"mode": "walk"}
-    ),
     "labels of units": Form(
         lambda seed: by_label(unit_table(UNITS, 20_000, seed), HOUR, MODE), {"mode": "car"}
     ),
     "prior": Form(lambda seed: trips_on(seed=seed), prior="square"),
-    "prior of mask": Form(lambda seed: masked_trips(ON_MASK, seed), prior="mask"),
     "prior of units": Form(lambda seed: unit_table(UNITS, seed=seed), prior="units"),
     "prior by label": Form(
         lambda seed: by_label(unit_table(UNITS, seed=seed), MODE), prior="labels of units"

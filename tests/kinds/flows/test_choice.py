@@ -178,14 +178,6 @@ def test_trips_of_stays_and_pings_are_counted():
     assert geodp.flows.choose_trips(rows, form="stays", **given).trips == 4
 
 
-def test_its_card_says_what_is_counted_and_read():
-    card = prepared((((0, 1),),), Fraction(9, 10)).design.shown.card()
-    facts = " ".join(card.guarantee.not_protected)
-    assert "each person with trips in the domain counts once" in facts
-    assert "both places of every trip" in facts
-    assert "people" not in card.question.in_words + card.question.utility
-
-
 @pytest.mark.parametrize(
     ("more", "code"),
     [
@@ -213,14 +205,6 @@ def test_a_row_without_a_person_is_refused_and_nothing_is_charged(tmp_path):
     with refuses(InputError, "person-missing"):
         choose(rows, ledger=ledger, dataset="trips")
     assert not ledger.charges("trips")
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("units", "give unit="), ("trips", "give largest="), ("value", "it takes")]
-)
-def test_a_wrong_keyword_is_told(name, said):
-    with pytest.raises(TypeError, match=rf"choose_trips\(\) takes no {name}=; {said}"):
-        choose(rows_with([1, 2]), **{name: "person"})
 
 
 def test_trips_of_a_pair_count_up_to_their_bound():

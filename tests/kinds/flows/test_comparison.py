@@ -9,7 +9,6 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.kinds.flows.comparison import FlowSide, SimulationSettings, find_opposite
-from geodp.kinds.flows.reading.reader import KEPT_FACT, find_bounds
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.forms import count_between
 from tests.kinds.flows.test_by_label import labelled
@@ -93,11 +92,11 @@ def test_errors_that_are_opposite_widen_the_interval():
 def held():
     """Which intervals hold in releases of two tables, between and within them."""
     draw, found = np.random.default_rng(7), {"between": [], "within": []}
-    for trial in range(4):
+    for trial in range(3):
         first, second = (
             publish(table, key=key_of(2 * trial + at)) for at, table in enumerate(TABLES)
         )
-        for side in (2, 4, 8):
+        for side in (2, 8):
             boxes = [box(draw.integers(0, 17 - side, 2), side) for _ in range(4)]
             pair = of(boxes[:2])
             one = first.compare(pair, release=second, simulations=20)
@@ -117,7 +116,7 @@ def overlaps(one, other):
 
 @pytest.mark.parametrize("which", ["between", "within"])
 def test_intervals_of_differences_hold(held, which):
-    assert len(held[which]) >= 5
+    assert len(held[which]) >= 3
     assert np.mean(held[which]) >= 0.9
 
 
@@ -156,12 +155,6 @@ def test_a_release_is_not_compared_with_its_own_prior(table):
     unused.compare(of(NEAR), release=before, simulations=20)
 
 
-def test_the_same_trips_with_other_noise_do_not_differ():
-    one, two = (publish(TABLES[0], key=key_of(at)) for at in (1, 2))
-    for pair in (NEAR, FAR):
-        assert not one.compare(of(pair), release=two, simulations=20).is_certain
-
-
 def of_persons(trips=4, seed=0, **more):
     """A release of the trips of persons with weights, as they are bounded by geodp."""
     draw = np.random.default_rng(seed)
@@ -184,13 +177,6 @@ def test_releases_with_other_bounds_between_two_zones_are_not_compared(tmp_path)
         (bounded, publish(contribution=4)),
     ):
         assert one.compare(of(NEAR), release=two, simulations=20)
-
-
-def test_the_bound_between_two_zones_is_read_from_the_fact_on_the_card():
-    for per_pair in (1, 1234):
-        fact = KEPT_FACT.format(unit="person in a day", trips=5000, per_pair=per_pair)
-        assert find_bounds(["that else", fact, "that more"]) == (5000, per_pair)
-    assert find_bounds(["that else"]) is None
 
 
 def test_releases_that_weigh_trips_otherwise_are_not_compared():

@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows.pair_errors import SIZES, PairErrors, look_up_errors
+from geodp.kinds.flows.pair_errors import PairErrors, look_up_errors
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.units import make_units, unit_table
 from tests.refusals import refuses
@@ -57,45 +57,11 @@ def test_errors_between_stated_sizes_are_hardly_below_those_of_the_release():
     assert 0.98 < (errors / computed).min() <= (errors / computed).max() < 1.15
 
 
-def test_pairs_of_blocks_are_less_known_than_single_zones():
-    trips = concentrated()
-    single, blocks = (
-        geodp.flows.publish(trips, contribution=1, levels=one, epsilon=1, key=NoiseKey(bytes(32)))
-        for one in ({1: "1/2"}, {4: "1/2"})
-    )
-    assert single.index.pairs.believed_from is not None
-    # That two zones exchange more than their blocks do is not measured.
-    assert blocks.index.pairs.believed_from is None
-    assert [one.trips for one in single.index.pairs.sizes] == [*SIZES]
-
-
 def test_errors_are_those_of_the_fit(release):
     estimator = release._estimator()
     level, fitted = PairErrors.of(estimator).level, estimator.fit().levels[-1]
     assert np.array_equal(level.variance, fitted.variance)
     assert np.array_equal(level.apart, fitted.apart)
-
-
-def test_intervals_are_at_least_as_wide_as_simulated_ones():
-    release = geodp.flows.publish(
-        concentrated(), contribution=1, levels={1: "1/2"}, epsilon=1, key=NoiseKey(bytes(32))
-    )
-    rows = release.to_pandas(errors=True).sort_values("count", ascending=False).head(8)
-    grid = release.origins.grid
-    pairs = [
-        (one(grid, row.origin_row, row.origin_col), one(grid, row.destination_row,
-         row.destination_col)) for row in rows.itertuples()
-    ]  # fmt: skip
-    found = release.estimate_all(pairs, simulations=20)
-    wide = (rows["high"] - rows["low"]).to_numpy()
-    simulated = np.array([each.high - each.low for each in found])
-    assert [each.count for each in found] == rows["count"].tolist()
-    assert 0.6 < np.median(wide / simulated) < 2.5
-
-
-def one(grid, row, column):
-    """The region of a zone."""
-    return geodp.grid.region.Region.of_map(grid, np.array([row]), np.array([column]))
 
 
 def test_frames_have_the_columns(release):

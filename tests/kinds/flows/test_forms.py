@@ -15,7 +15,6 @@ from tests.kinds.flows.test_publish import ends_of
 from tests.kinds.flows.units import OTHER
 
 any_form = pytest.mark.parametrize("name", FORMS)
-BUDGETS = ({"epsilon": "1/20"}, {"epsilon": None, "rho": "1/8"}, {"epsilon": 1, "delta": "1e-6"})
 
 
 @pytest.fixture
@@ -31,23 +30,17 @@ def pairs_of_halves(grid):
 
 
 @any_form
-def test_both_ends_are_met_exactly_and_lie_inside(name, release, shared):
-    amounts = BUDGETS[[*FORMS].index(name) % 3]
-    for made in (release, make(shared, name, **amounts)):
-        for flows, released in ends_of(made):
-            assert np.array_equal(flows, released)
-        table, grid = made.flows.table, made.origins.grid
-        assert table.count.dtype == np.int64
-        assert (table.count > 0).all()
-        index = table.grid.decode(table.key)
-        assert all(grid.contains(index[at : at + 2]).all() for at in (0, 2))
-        for one in made.noisy:
-            assert one.noisy.shape == (Zones.of(grid).blocks(one.blocks.side).number,) * 2
-        assert made.to_pandas()["count"].sum() == made.origins.table.count.sum()
-
-
-@any_form
 def test_a_written_release_holds_and_is_opened(name, release, shared):
+    """Both ends are met exactly, and lie inside."""
+    for flows, released in ends_of(release):
+        assert np.array_equal(flows, released)
+    table, grid = release.flows.table, release.origins.grid
+    assert table.count.dtype == np.int64
+    assert (table.count > 0).all()
+    index = table.grid.decode(table.key)
+    assert all(grid.contains(index[at : at + 2]).all() for at in (0, 2))
+    for one in release.noisy:
+        assert one.noisy.shape == (Zones.of(grid).blocks(one.blocks.side).number,) * 2
     out = shared.write(release)
     assert failed(out / "public") == {}
     opened = geodp.open(out)
@@ -66,12 +59,13 @@ def test_a_written_release_holds_and_is_opened(name, release, shared):
     pairs = pairs_of_halves(release.origins.grid)
     found = opened.estimate_all(pairs, **given)
     assert found == release.estimate_all(pairs, **given)
+    assert [one.count for one in found] == count_between(table, pairs, FORMS[name].labels)
     assert all(one.low <= one.count <= one.high for one in found)
     # Each table is a release by itself, and knows its zones.
     assert geodp.open(out / "public" / "flows").grid == release.flows.grid
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if not FORMS[name].prior])
+@pytest.mark.parametrize("name", ["mask", "units", "labels of units"])
 def test_intervals_hold_what_was_counted(name, shared):
     table, held, labels = FORMS[name].trips(3), [], FORMS[name].labels
     regions = block_regions(zones_of(table.grid), 4)[:7]
@@ -84,14 +78,7 @@ def test_intervals_hold_what_was_counted(name, shared):
     assert np.mean(held) >= (0.9 if labels else 0.94)
 
 
-@any_form
-def test_counts_of_flows_are_sums_of_what_is_released(name, release):
-    pairs, labels = pairs_of_halves(release.origins.grid), FORMS[name].labels
-    found = release.estimate_all(pairs, simulations=20, labels=labels)
-    assert [one.count for one in found] == count_between(release.flows.table, pairs, labels)
-
-
-@pytest.mark.parametrize("name", ["mask", "units", "labels of units"])
+@pytest.mark.parametrize("name", ["units", "labels of units"])
 def test_two_releases_are_compared(name, release, shared):
     later = make(shared, name, seed=8)
     (pair, _), labels = pairs_of_halves(release.origins.grid), FORMS[name].labels
@@ -102,19 +89,20 @@ def test_two_releases_are_compared(name, release, shared):
     assert found.low <= found.value <= found.high
 
 
-@any_form
-def test_a_page_draws_its_flows(name, release, shared):
+@pytest.mark.parametrize(
+    ("name", "language"), [("mask", "en"), ("other", "ja"), ("prior by label", "en")]
+)
+def test_a_page_draws_its_flows(name, language, release, shared):
     opened = geodp.open(shared.write(release))
-    page = write_page(opened, ("en", "ja")[[*FORMS].index(name) % 2], simulations=20)
-    # Of few trips noise hides all flows between two zones.
-    assert "marker-end" in page or name in ("odd", "odd mask", "narrow mask")
+    page = write_page(opened, language, simulations=20)
+    assert "marker-end" in page
     assert not re.search('[" ]nan[" ]', page)
     assert (OTHER in page) == (name == "other")
     labels = sum(len(one.labels) for one in opened.flows.grid.attributes)
     assert page.count('type="radio"') == labels
 
 
-@pytest.mark.parametrize("name", ["square", "mask", "units", "prior"])
+@pytest.mark.parametrize("name", ["mask", "units", "prior"])
 def test_nothing_is_random_where_the_budget_leaves_no_noise(name):
     table = FORMS[name].trips(3)
     given = {"epsilon": 10**6, "contribution": 1, "levels": {1: "1/2"}}

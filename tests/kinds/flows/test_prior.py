@@ -29,7 +29,6 @@ from tests.keys import keep
 from tests.kinds.flows.forms import UNITS, failed, make
 from tests.kinds.flows.masks import land, masked, masked_trips
 from tests.kinds.flows.test_estimator import ZONES, noisy, right, truth
-from tests.kinds.flows.test_explanation import sentences
 from tests.kinds.flows.test_publish import GRID, MESH, ends_of, publish, trips_on
 from tests.kinds.flows.units import list_codes, make_units, unit_table
 from tests.refusals import refuses
@@ -79,17 +78,6 @@ def test_a_useless_prior_is_not_used():
     made, flows = estimated(now, {4: 10}, useless)
     assert flows.known.weight == 0
     assert np.array_equal(made, none)
-
-
-def test_a_survey_that_is_expanded_is_smoothed():
-    now, draw = truth(), np.random.default_rng(2)
-    few = draw.binomial(truth(seed=5), 0.05)
-    plain, expanded = prior_of(few), prior_of(few * 20)
-    assert (plain.law_trips, expanded.law_trips) == (LAW_RECORDS, 20 * LAW_RECORDS)
-    one, other = (estimated(now, {4: 10}, prior)[0] for prior in (plain, expanded))
-    # Twenty times as many of all of it is the same prior.
-    assert np.array_equal(one, other)
-    assert right(now, one) > right(now, estimated(now, {4: 10}, None)[0]) - 0.02
 
 
 def test_expected_flows_are_those_of_a_slow_twin():
@@ -291,23 +279,6 @@ def test_the_identity_of_a_release_says_nothing_of_a_prior_that_is_left_out(told
             for one in (told.prior, other)
         }
         assert (len(digests) == 1) is same
-
-
-def test_the_explanation_names_the_prior(told):
-    card, only_ends = told.card(), replace(told.index.prior, weight=0.0)
-    smaller = "Trips between smaller places were also estimated"
-    for prior, language, said, unsaid in (
-        (card.prior, "en", "a public prior, which the office vouches for: a census", None),
-        (card.prior, "en", "trips that begin and end in a place were also estimated", None),
-        (card.prior, "ja", "公開済みであることは作成者が保証しています: a census", None),
-        (only_ends, "en", "end in a place were also estimated with a public prior, which", smaller),
-        (replace(only_ends, ends=()), "en", "was not used: a census", smaller),
-    ):
-        _, text = sentences(replace(card, prior=prior), language)
-        assert said in text
-        assert unsaid is None or unsaid not in text
-    assert only_ends.is_used
-    assert not replace(only_ends, ends=()).is_used
 
 
 def test_the_command_takes_a_release_and_leaves_it_out(shared, tmp_path):

@@ -5,9 +5,7 @@ from collections import Counter
 
 import duckdb
 import numpy as np
-import pandas
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import geodp
@@ -110,7 +108,7 @@ def test_as_many_trips_are_kept_as_geodp_keeps(trips, per_pair):
 
 
 def test_neither_the_order_of_rows_nor_other_persons_matter():
-    table = trips_of(size=1500, persons=60)
+    table = trips_of(size=500, persons=20)
     query = query_of(3, 2)
     whole = counted(table, query)
     order = np.random.default_rng(5).permutation(table.num_rows)
@@ -158,29 +156,6 @@ def test_what_makes_no_sense_is_refused(more, code):
         query_of(**{"trips": 2, "per_pair": 1, **more})
 
 
-@pytest.mark.parametrize(
-    ("more", "table", "promised"),
-    [
-        ((), trips_of(), ("person", 4)),
-        (
-            (*CODED, "--by", "hour", "--unit", "person-day", "--period", "day"),
-            zoned(),
-            ("person-day", 4),
-        ),
-    ],
-    ids=["points", "codes by hour and day"],
-)
-def test_the_printed_query_runs_and_its_result_is_published(more, table, promised, tmp_path):
-    query, words = printed("--trips", "4", *more)
-    pq.write_table(select(table, query), tmp_path / "flows.parquet")
-    # The command of the comment, word by word.
-    words[2] = str(tmp_path / "flows.parquet")
-    done = run(*words, "--epsilon", "1", "--output", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    promise = geodp.open(tmp_path / "out").index.guarantee
-    assert (promise.unit, promise.contribution) == promised
-
-
 def coded(trips, secret="0a1b", **more):
     zones = ("home", "work")
     records = CodedTrips(**{"table": "trips"} | more, person="id", zones=zones)
@@ -213,13 +188,6 @@ def test_trips_without_a_code_take_no_place_of_others():
     found = counted(table.set_column(1, "home", pa.array(homes)), coded(10))
     assert found == counted(table.slice(0, 10), coded(10))
     assert number(found) == 10
-
-
-def test_trips_of_other_zones_that_the_table_leaves_out_take_no_place_of_others():
-    table = pa.table({"id": ["p"] * 100, "home": ["99"] * 95 + ["01"] * 5, "work": ["02"] * 100})
-    zones = "('01', '02')"
-    chosen = f"(SELECT * FROM trips WHERE home IN {zones} AND work IN {zones})"
-    assert counted(table, coded(5, table=chosen)) == [("01", "02", 5)]
 
 
 def test_trips_beyond_the_bounds_take_no_place_of_others():
@@ -260,15 +228,6 @@ def test_trips_outside_a_mask_take_no_place_of_others(tmp_path, trips):
         assert counts.key.tolist() == wanted.key.tolist()
         assert counts.count.tolist() == wanted.count.tolist()
     assert publishing[publishing.index("--mask") + 1] == words[1]
-
-
-def test_one_person_keeps_the_trips_inside_the_mask(tmp_path):
-    words, _ = masked(tmp_path, np.array([[0, 1], [0, 1]]))
-    x, y = (GRID.places[0].bounds[at] + 1e-3 for at in (0, 1))
-    rows = {"from_lon": [x + 0.2] * 95 + [x] * 5, "to_lon": x, "from_lat": y, "to_lat": y}
-    table = pa.Table.from_pandas(pandas.DataFrame({"id": "p", **rows}))
-    query, _ = printed("--trips", "5", *words)
-    assert select(table, query)["geodp_records"].to_pylist() == [5]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

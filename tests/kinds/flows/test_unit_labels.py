@@ -4,18 +4,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import shapely
 
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.kinds.flows.page import write_page
-from geodp.kinds.flows.zones import Zones, find_outlines, pairs_of
+from geodp.kinds.flows.zones import Zones, find_outlines
 from geodp.privacy.key import NoiseKey
-from tests.grid.cells.libraries import NEEDS
-from tests.kinds.flows.forms import FORMS, HOUR, MODE, MODES, UNITS, failed, make
+from tests.grid.cells.libraries import need_h3
+from tests.kinds.flows.forms import FORMS, MODES, UNITS, failed, make
 from tests.kinds.flows.test_publish import ends_of
-from tests.kinds.flows.units import list_codes, middles, unit_trips
+from tests.kinds.flows.units import unit_trips
 from tests.refusals import refuses
 
 KEY = NoiseKey(bytes(32))
@@ -48,27 +47,6 @@ def test_with_hardly_any_noise_labels_of_whole_blocks_are_true():
     assert np.abs(sums[0] - sums[1]).sum() < 0.05 * sums[0].sum()
 
 
-def test_labels_of_trips_are_read_between_units():
-    rows = labelled_rows()
-    given = {"by": ("hour", "mode"), "labels": {"mode": MODES}, "person": "id", "trips": 4}
-    codes, points = (
-        geodp.flows.read_trips(pa.table(rows), grid=UNITS, key=KEY, **ends, **given)
-        for ends in (
-            {"origin": "o", "destination": "d"},
-            {"origin": ("ox", "oy"), "destination": ("dx", "dy")},
-        )
-    )
-    assert codes.grid == pairs_of(UNITS, (HOUR, MODE))
-    assert np.array_equal(codes.key, points.key)
-    assert codes.count.sum() == 500
-    counted = {**{name: rows[name] for name in ("o", "d", "hour", "mode")}, "n": np.full(500, 3)}
-    table = geodp.flows.read_trips(
-        pa.table(counted), grid=UNITS, origin="o", destination="d", value="n", duplicates="sum",
-        by=("hour", "mode"), labels={"mode": MODES},
-    )  # fmt: skip
-    assert table.count.sum() == 1500
-
-
 def test_names_that_columns_have_are_refused():
     rows = pa.table({**labelled_rows(9), "unit": ["a"] * 9, "origin_block": ["a"] * 9})
     ends = {"grid": UNITS, "origin": "o", "destination": "d"}
@@ -98,67 +76,14 @@ def test_files_name_blocks_by_number(public, release):
     assert "with a side of" not in (public / "flows" / "release.json").read_text()
 
 
-def test_releases_and_flows_by_label_are_compared(release):
-    x, names = middles(UNITS)[:, 0], np.array(list_codes(UNITS))
-    west, east = names[x < np.median(x)].tolist(), names[x >= np.median(x)].tolist()
-    # Hours are later in the east.
-    pairs, morning, evening = ((west, west), (east, east)), {"hour": [*range(9)]}, {"hour": [19]}
-    precise, again = (
-        geodp.flows.publish(TABLE, contribution=3, epsilon=60, key=NoiseKey(bytes([n] * 32)))
-        for n in (1, 2)
-    )
-    one = precise.compare(*pairs, labels=(morning, morning))
-    assert one.is_certain
-    assert one.value < 0
-    assert precise.compare(pairs[0], labels=(morning, evening)).is_certain
-    later = precise.compare(pairs[0], release=again, labels=(morning, morning))
-    assert later.low <= 0 <= later.high
-
-
-def test_lines_have_labels(release):
-    lines = release.to_geopandas()
-    assert len(lines) == len(release.to_pandas())
-    assert {"hour", "mode"} <= {*lines.columns}
-    first = lines.iloc[0]
-    start = shapely.Point(first.geometry.coords[0])
-    unit = UNITS.names.find([first["origin"]])[1, 0]
-    assert UNITS.outlines.shapes[unit].contains(start)
-
-
-def test_netcdf_and_matrices_have_labels(release, tmp_path):
-    pytest.importorskip("h5py", reason="the extra `omx` is not installed")
-    import h5py
-    from scipy.io import netcdf_file
-
-    release.write(tmp_path / "out")
-    view = geodp.open(tmp_path / "out" / "public" / "flows").view("flows")
-    rows = release.to_pandas()
-    from geodp.io.write.export.netcdf import EXPORTS as NETCDF
-    from geodp.io.write.export.omx import EXPORTS as OMX
-
-    NETCDF[0].write(view, tmp_path / "flows.nc")
-    OMX[0].write(view, tmp_path / "flows.omx")
-    first = rows.iloc[0]
-    with netcdf_file(tmp_path / "flows.nc", mmap=False) as file:
-        assert file.variables["count"].dimensions == ("origin", "destination", "hour", "mode")
-        assert file.variables["count"][:].sum() == rows["count"].sum()
-    with h5py.File(tmp_path / "flows.omx") as file:
-        matrix = file["data"][f"flows {first['hour']} {first['mode']}"][:]
-        zones = [one.decode() for one in file["lookup"]["zone"][:]]
-        at = [zones.index(first[end]) for end in ("origin", "destination")]
-        assert matrix[tuple(at)] == first["count"]
-        assert sum(one[:].sum() for one in file["data"].values()) == rows["count"].sum()
-
-
-@pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
-def test_flows_between_cells_and_all_other_places_have_labels(spec, tmp_path):
-    NEEDS[spec[:2]]()
+def test_flows_between_cells_and_all_other_places_have_labels(tmp_path):
+    need_h3()
     draw, number = np.random.default_rng(0), 6000
     ends = draw.uniform((34.97, 138.97), (35.18, 139.23), (2, number, 2))
     rows = {"id": [f"p{at % 400}" for at in range(number)]}
     rows |= {"oy": ends[0, :, 0], "ox": ends[0, :, 1], "dy": ends[1, :, 0], "dx": ends[1, :, 1]}
     # From places outside all trips are at night.
-    grid = grid_of_cells(spec, (139, 35, 139.2, 35.15), other="elsewhere")
+    grid = grid_of_cells("h3:6", (139, 35, 139.2, 35.15), other="elsewhere")
     outside = (ends[0, :, 0] < 34.99) | (ends[0, :, 1] > 139.22)
     rows["hour"] = np.where(outside, 3, draw.integers(8, 20, number)).astype(str)
     made = geodp.flows.publish(

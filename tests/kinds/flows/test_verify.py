@@ -46,49 +46,26 @@ def rename_source(card):
     assumed.update(source="another")
 
 
-LEVEL = ("guarantee", "levels", 0)
 LABELS = ("guarantee", "labels")
 FALSE = [
-    ("square", put("private", value=False), "tables"),
-    ("square", put("constraints", value=[]), "guarantee"),
-    ("square", put("guarantee", "epsilon", value="1/2"), "guarantee"),
-    ("square", put("guarantee", "contribution", value=2), "guarantee"),
-    ("square", put("guarantee", "unit", value="trip"), "guarantee"),
-    ("square", put("guarantee", "end_share", value="1/3"), "guarantee"),
-    ("square", put(*LEVEL, "share", value="1/3"), "guarantee"),
-    ("square", put(*LEVEL, "side", value=2), "guarantee"),
-    ("square", put(*LEVEL, "standard_error", value=1.0), "guarantee"),
-    ("square", put("guarantee", "in_words", value="NOT PRIVATE"), "guarantee"),
     ("square", put("files", value=[]), "checksums"),
-    ("square", put("tables", 0, "name", value="trips"), "tables"),
     ("square", put("tables", 1, "release_id", value="0" * 16), "tables"),
-    ("square", put("tables", 2, "card_sha256", value="0" * 64), "tables"),
     ("square", put("decay", "length", value=99.0), "one release"),
     ("square", put("decay", "length"), "one release"),
-    ("square", put("decay", "unit", value="km"), "guarantee"),
     ("square", put("files", 0, "what", value="these are the exact trips"), "joint files"),
-    ("square", put("files", 0, "media_type", value="text/html"), "joint files"),
-    ("square", put("software", "version", value="9.9"), "tables"),
     ("square", put("left_out", value=[{"name": "x", "why": "y"}]), "joint files"),
-    ("square", put("pairs", "sizes", 3, "high", value=10**6), "guarantee"),
-    ("square", put("pairs", "believed_from", value=1), "guarantee"),
     ("square", put("pairs"), "guarantee"),
     ("hours", put(*LABELS, "share", value="1/5"), "guarantee"),
     ("hours", put(*LABELS, "side", value=4), "guarantee"),
-    ("hours", put(*LABELS, "pair_side", value=8), "guarantee"),
     ("hours", put(*LABELS, "attributes", value=["day"]), "guarantee"),
     ("hours", put(*LABELS), "guarantee"),
     ("prior", put("prior", "weight", value=0.1), "one release"),
     ("prior", put("prior", "weight", value=2.0), "guarantee"),
-    ("prior", put("prior", "ends", 1, "levels", 0, "reliability", value=0.2), "one release"),
     ("prior", lambda card: card["prior"]["ends"].reverse(), "one release"),
-    ("prior", put("prior", "ends", value=[]), "guarantee"),
-    ("prior", put("prior", "version", value=1), "guarantee"),
-    ("prior", put("prior", "meaning", value="exact trips"), "guarantee"),
-    ("prior", put("prior", "source", value="another"), "guarantee"),
     ("prior", lambda card: card.pop("prior"), "guarantee"),
     ("prior", rename_source, "one release"),
 ]
+"""What no contract changes: of labels and priors, and what is more than one value."""
 
 
 @pytest.mark.parametrize(("name", "change", "check"), FALSE)
@@ -141,12 +118,9 @@ CHANGES = {
 }
 FILES = [
     ("square", "pairs-4.parquet"),
-    ("square", "pairs-8.parquet"),
     ("prior", "prior.parquet"),
     ("hours", "labels-origins.parquet"),
-    ("hours", "labels-destinations.parquet"),
     ("hours", "labels-pairs.parquet"),
-    ("labels of units", "labels-origins.parquet"),
     ("units", "blocks.parquet"),
     ("units", "origins/origins.outlines.parquet"),
     ("mask", "flows/flows.zones.parquet"),
@@ -159,7 +133,9 @@ def test_other_files_are_found(folder, file):
     path, wrong = folder / file, {"joint files", "one release", "guarantee", "origins"}
     rows, before = pq.read_table(path), path.read_bytes()
     index = (folder / "flows.json").read_bytes()
-    for change in CHANGES.values():
+    # Other files are read by the same code.
+    some = CHANGES if file in ("pairs-4.parquet", "prior.parquet") else ("number", "order", "twice")
+    for change in map(CHANGES.get, some):
         pq.write_table(change(rows), path, compression="zstd")
         change_index(folder)
         assert failed(folder).keys() & wrong
@@ -172,10 +148,9 @@ def test_other_files_are_found(folder, file):
     assert failed(folder)
 
 
-@pytest.mark.parametrize("name", ["pairs-4.parquet", "pairs-8.parquet"])
 @pytest.mark.parametrize("damage", ["cut", "other columns", "many"])
-def test_a_release_with_damaged_pairs_is_not_opened(public, name, damage):
-    file = public / name
+def test_a_release_with_damaged_pairs_is_not_opened(public, damage):
+    file = public / "pairs-4.parquet"
     rows = pq.read_table(file)
     if damage == "cut":
         file.write_bytes(file.read_bytes()[:-100])

@@ -74,11 +74,6 @@ def test_a_region_may_be_given_in_any_way():
         assert found[0].households.count == release.households.table.counts_at(key).sum()
 
 
-def test_no_region_has_no_estimate():
-    for protect in ("person", "household"):
-        assert publish(by_size=sizes_on(scale=9), protect=protect).estimate_all([]) == []
-
-
 def squares(side):
     for row in range(0, 16, side):
         for column in range(0, 16, side):
@@ -135,7 +130,7 @@ def publish_world(world, size, trial):
     return publish(*tables, max_size=size, key=key, method=method), homes, persons
 
 
-@pytest.mark.parametrize("size", [3, 7, 20])
+@pytest.mark.parametrize("size", [3, 20])
 @pytest.mark.parametrize("world", [lone, many])
 def test_intervals_of_persons_hold_where_households_are_full(world, size):
     """Members are cut off at the households, which noise may have made too few, or none."""
@@ -164,7 +159,7 @@ def test_persons_alone_claim_no_errors(protect):
     assert any("households estimate" in one for one in card.post_processing)
 
 
-@pytest.mark.parametrize("size", [7, 20])
+@pytest.mark.parametrize("size", [20])
 def test_a_cell_that_is_not_listed_has_as_many_persons_as_its_households_may_have(size):
     held = []
     for trial in range(3):

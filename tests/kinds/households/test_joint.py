@@ -69,10 +69,3 @@ def test_other_formats_have_the_same_and_the_outlines(tmp_path):
             assert np.array_equal(found[name].to_numpy(float), of_rows, equal_nan=True)
         assert found.geometry.is_valid.all()
     assert (layers[0].geometry == layers[1].geometry).all()
-
-
-def test_codes_name_the_cells(tmp_path):
-    grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))
-    _, rows = rows_of(publish(by_size=sizes_on(grid, scale=9)), tmp_path)
-    assert len({row["code"] for row in rows}) == len(rows)
-    assert all(len(row["code"]) == 8 for row in rows)

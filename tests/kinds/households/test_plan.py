@@ -23,26 +23,6 @@ def test_it_states_the_closed_forms_of_the_release():
         assert row.persons == pytest.approx(row.households * 2**0.5, rel=1e-4)
 
 
-@pytest.mark.law
-def test_releases_of_full_cells_have_the_planned_errors():
-    full = geodp.CountTable.from_dense(np.full((32, 32), 9200), GRID)
-    homes = geodp.CountTable.from_dense(np.full((32, 32), 4000), GRID)
-    errors = {"persons": [], "households": [], "mean": []}
-    for trial in range(60):
-        key = geodp.NoiseKey(trial.to_bytes(32, "big"))
-        made = geodp.households.publish(
-            full, homes, protect="person", epsilon=1, contribution=1, key=key
-        )
-        p, h = made.persons.table.to_dense(), made.households.table.to_dense()
-        errors["persons"].append(p - 9200)
-        errors["households"].append(h - 4000)
-        errors["mean"].append(p / h - 2.3)
-    cell = plan(people=9200 * 1024)[0]
-    planned = (cell.persons, cell.households, cell.mean_size)
-    for found, expected in zip(errors.values(), planned, strict=True):
-        assert np.sqrt(np.mean(np.square(found))) == pytest.approx(expected, rel=0.03)
-
-
 def test_the_error_of_the_mean_size_falls_with_the_guess():
     few, many = plan(people=1e5)[0], plan(people=1e6)[0]
     assert few.mean_size == pytest.approx(10 * many.mean_size)

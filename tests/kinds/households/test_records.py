@@ -49,13 +49,6 @@ def test_households_are_counted_by_cell_and_size(max_size):
         geodp.publish(table, epsilon=1)
 
 
-def test_a_small_memory_gives_the_same(tmp_path):
-    table = records(random_households(number=3000))
-    assert np.array_equal(
-        read(table).to_dense(), read(table, memory="64MiB", scratch=tmp_path).to_dense()
-    )
-
-
 def test_records_are_published_with_what_each_unit_needs():
     table = read(records(random_households()))
     release = geodp.households.publish(by_size=table, protect="household", epsilon=1)

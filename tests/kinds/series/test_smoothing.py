@@ -134,27 +134,6 @@ def test_cycles_help_where_the_like_comes_again():
     assert error[(2,)] < 0.97 * error[()]
 
 
-def test_snapshots_are_whole_nonnegative_and_in_the_domain(maps):
-    grid = geodp.Grid.regular((23, 30))
-    given = {"noise": "gaussian", "person": "all", "contribution": 1, "epsilon": 1, "delta": "1e-9"}
-    tables = [geodp.CountTable.from_dense(one[:23, :30], grid) for one in maps]
-    for one in geodp.publish_series(tables, times=times(4), **{"contribution": 1, **given}):
-        assert one.table.count.dtype == np.int64
-        assert (one.table.count > 0).all()
-        assert grid.contains(grid.decode(one.table.key)).all()
-
-
-def test_cards_say_how_they_were_smoothed(maps, smoothed):
-    series = publish(maps, smooth="forward", cycles=(3,))
-    said = series[2].card().post_processing[-1]
-    assert said.startswith(f"Smoothing over time, version {smoothing.VERSION}: children are")
-    assert "predicted by the snapshots before it, one" in said
-    assert "one in 3" in said
-    card = series.card()
-    assert (card.smoothing, card.cycles) == ("forward", (3,))
-    assert smoothed["none"][2].card().post_processing == PYRAMID.list_postprocessing()
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [

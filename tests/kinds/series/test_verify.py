@@ -10,13 +10,6 @@ from tests.kinds.changing import set_value
 from tests.kinds.series.test_publish import publish
 
 
-def test_the_command_asks_index_and_snapshots(written):
-    done = geodp("verify", written)
-    assert done.returncode == 0, done.stdout
-    assert "ok      budget: 3 x epsilon 1 = 3" in done.stdout
-    assert done.stdout.count("questions") == 3
-
-
 def test_a_link_is_no_part_of_a_series(public):
     (public / "2024-02" / "away.txt").symlink_to("/etc/hostname")
     (check,) = verify_series(public)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from html import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -181,14 +180,6 @@ def test_groups_of_a_region_are_compared(groups):
     # All women have the young ones among them.
     more = ("--label", "sex=f", "--against", "age=20-29")
     assert "common cells" in Runner(compare).error_of(out, *areas, *more)
-
-
-def test_the_page_tells_what_lies_outside_the_map(groups, tmp_path):
-    _, out, (_, areas) = groups
-    page = tmp_path / "page.html"
-    assert Runner(report).run(out, "--places", areas, "--output", page).exit_code == 0
-    text = unescape(page.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"<p>{OUTSIDE}</p>" in text
 
 
 @pytest.mark.parametrize(

@@ -48,21 +48,3 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     published = geodp("amounts", "publish", *call, cwd=folder)
     assert published.returncode == 0, published.stderr
     assert losses(office) == ["1", "1"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ((*CHOICE, "--candidates", "100,200"), "not both"),
-        ((*CHOICE[:4], "--share", "0"), "above 0 and below 1"),
-        ((*CHOICE, "--duplicates", "sum"), "--duplicates"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_nothing_is_charged(office, asked, said):
-    folder, into = office
-    call = ("in.csv", *READ, *asked, "--epsilon", "1", *into, "--output", "out")
-    done = geodp("amounts", "choose-clip", *call, cwd=folder)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert losses(office) == []
-    assert not (folder / "out").exists()

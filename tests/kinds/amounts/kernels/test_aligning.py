@@ -72,22 +72,6 @@ def test_sums_are_within_bounds_and_near_their_streams(span, largest):
         assert np.ptp(off) <= 3 * span, trial
 
 
-def test_the_mean_of_a_cell_stays():
-    draw = np.random.default_rng(3)
-    above, both = streams(draw, 500, 1000, 400)
-    number, total = aligned(above, both, 1000, 499)
-    many = number >= 50
-    share, exact = total[many] / (number[many] * 1000), above[many] / both[many]
-    # The rounding of records is at most one, of which a cell's neighbours keep their own share.
-    assert (np.abs(share - exact) * number[many]).max() <= 1.5
-
-
-def test_rounding_is_unbiased():
-    above, both = np.array([30, 10, 0, 55]), np.array([70, 10, 25, 60])
-    found = [aligned(above, both, 100, offset)[0] for offset in range(100)]
-    np.testing.assert_allclose(np.mean(found, axis=0), both / 100)
-
-
 def divided(weights, number):
     """Divide records among classes; both by cell."""
     classes = np.ascontiguousarray(weights.T)

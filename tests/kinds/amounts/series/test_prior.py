@@ -63,13 +63,6 @@ def errors(series, tables):
     ]
 
 
-def test_every_period_is_more_accurate(informed, tables):
-    plain = publish(tables)
-    for a, b in zip(errors(informed, tables), errors(plain, tables), strict=True):
-        assert a < 0.6 * b
-    assert all(one.index.prior.is_used for one in informed)
-
-
 @pytest.mark.parametrize("kind", ["census", "release"])
 def test_a_period_with_a_prior_is_the_release_that_it_would_be_by_itself(
     tables, census, earlier, kind

@@ -16,7 +16,7 @@ from geodp.privacy.terms import Terms
 from geodp.release.periods import Periods, name_part
 from geodp.release.request import Request
 from tests.kinds.amounts.made import EDGES, GRID, KEY
-from tests.kinds.amounts.series.made import TERMS, TIMES, publish, same, table, tables
+from tests.kinds.amounts.series.made import TERMS, TIMES, publish, table, tables
 from tests.refusals import refuses
 
 PERIOD = b"geodp amounts period 1"
@@ -69,48 +69,6 @@ def test_a_period_alone_with_its_part_and_its_key_has_the_same_bytes(budget, tmp
     for name in names:
         one, other = (tmp_path / at / name for at in ("alone/public", "series/public/2020"))
         assert one.read_bytes() == other.read_bytes()
-
-
-def test_equal_periods_share_no_noise():
-    one = table(classes=EDGES)
-    series = publish([one, one, one], ("2015", "2016", "2017"), key=KEY)
-    assert not any(same(series[i], series[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
-    # Nor with a single release of the same records, key and budget.
-    alone = geodp.amounts.publish(one, **(TERMS | {"epsilon": Fraction(1, 3), "key": KEY}))
-    assert alone.index.guarantee.spends == series[0].index.guarantee.spends
-    assert not any(same(alone, each) for each in series)
-
-
-def test_keys_of_periods_are_those_of_their_numbers():
-    prepared = prepare()
-    design = prepared.design
-    declared = design.draws
-    assert not declared.direct
-    assert {*declared.derived} == {name_part(PERIOD, number) for number in (0, 1)}
-    assert all(one == design.parts[0].plan.declare(GRID) for one in declared.derived.values())
-    with refuses(geodp.UndeclaredDrawError, "derived-key-undeclared"):
-        KEY.derive(prepared.identify(), declared).derive(name_part(PERIOD, 2))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"times": ("2016", "2021")},
-        {"epsilon": 2},
-        {"person": "one"},
-        {"neighbours": "replace-one"},
-        {"unit": "household"},
-        {"contribution": 2},
-        {"given": [table(0, n=2000), table(1, n=2001)]},
-        {"given": [table(0, n=2000, clip=(0, 2000)), table(1, n=2000, clip=(0, 2000))]},
-        {"given": [*tables(2, n=2000), table(2, n=2000)], "times": ("2015", "2016", "2017")},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_whatever_changes_changes_every_period(change):
-    before = publish(tables(n=2000), key=KEY)
-    after = publish(**({"given": tables(n=2000)} | change), key=KEY)
-    assert not any(map(same, before, after))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from geodp.release.periods import Periods
 from geodp.release.request import Request
 from tests.kinds.amounts.worlds import (
     EDGES,
+    FEW,
     GRID,
     METHOD,
     SCALE,
@@ -26,8 +27,6 @@ from tests.kinds.amounts.worlds import (
 
 BUDGETS = ({"epsilon": Fraction(1)}, {"rho": Fraction(1, 8)})
 SHAPES = {"sums": (), "sums and classes": EDGES}
-FEW = (SCALE.lower - 3, SCALE.lower, 1, SCALE.upper)
-"""Amounts at both ends of the clip, between and beyond."""
 
 
 def design_of(person, edges, bound=1, **terms):

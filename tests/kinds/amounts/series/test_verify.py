@@ -6,13 +6,10 @@ import pytest
 
 from geodp.errors import GeodpError
 from geodp.io.folder.manifest import sha256
-from geodp.kinds.amounts.kind import AmountsSeriesCard
 from geodp.release.opening import open_written
-from geodp.release.verifying_series import verify_periods
-from tests.command import geodp
 from tests.kinds.amounts.made import EDGES
 from tests.kinds.amounts.series.made import publish, tables
-from tests.kinds.changing import change_index, failed, list_sums
+from tests.kinds.changing import change_index, failed
 
 INDEX = "amounts-series.json"
 
@@ -28,31 +25,6 @@ def change_period(public, time, change=lambda card: None):
     change_index(public, list_again)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"person": "one", "neighbours": "replace-one"},
-        {"epsilon": None, "rho": "1/8", "delta": "1e-6"},
-        {"epsilon": None, "rho": "1/8"},
-        {"delta": "1e-6"},
-    ],
-    ids=str,
-)
-def test_a_series_holds(tmp_path, more):
-    publish(tables(n=500, classes=EDGES), **more).write(tmp_path / "out")
-    assert failed(tmp_path / "out" / "public") == {}
-
-
-def test_the_command_asks_index_and_periods(public):
-    done = geodp("verify", public.parent)
-    assert done.returncode == 0, done.stdout
-    assert "ok      budget: 2 x epsilon 1/2 = 1" in done.stdout
-    assert done.stdout.count("questions") == 2
-    names = [check.name for check in verify_periods(public, AmountsSeriesCard)]
-    questions = ["checksums", "times", "periods", "budget", "guarantee", "restricted"]
-    assert names == ["index", *questions, "2015", "2020"]
-
-
 def test_a_smaller_epsilon_than_rho_implies_is_found(tmp_path):
     publish(tables(n=500), epsilon=None, rho="1/8", delta="1e-6").write(tmp_path / "out")
 
@@ -66,45 +38,12 @@ def test_a_smaller_epsilon_than_rho_implies_is_found(tmp_path):
     assert "guarantee" in failed(tmp_path / "out" / "public")
 
 
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
-        (lambda card: card["amount"].update(upper="2000"), {"guarantee", "2020"}),
-        (lambda card: card["guarantee"].update(source="trust"), {"guarantee", "2020"}),
-        (lambda card: card["guarantee"].update(epsilon="1/4"), {"guarantee", "2020"}),
-    ],
-)
-def test_a_period_that_promises_otherwise_is_found(public, change, found):
-    change_period(public, "2020", change)
-    assert failed(public)
-    assert {*failed(public)} <= found
-
-
-def test_a_missing_period_is_found(tmp_path):
-    publish(tables(3, n=500), ("2015", "2016", "2017")).write(tmp_path / "out")
-    public = tmp_path / "out" / "public"
-    shutil.rmtree(public / "2017")
-    change_index(public, lambda card: card["periods"].pop())
-    assert {"periods", "budget"} <= {*failed(public)}
-
-
 def test_a_period_of_another_series_is_found(public, tmp_path):
     publish(tables(classes=EDGES), epsilon=2).write(tmp_path / "other")
     shutil.rmtree(public / "2020")
     shutil.copytree(tmp_path / "other" / "public" / "2020", public / "2020")
     change_period(public, "2020")
     assert {"periods", "budget", "guarantee"} <= {*failed(public)}
-
-
-def test_a_file_more_a_link_or_no_index_is_found(public):
-    (public / "more.txt").write_text("more")
-    list_sums(public)
-    assert [*failed(public)] == ["checksums"]
-    (public / "2015" / "link").symlink_to(public / "2020" / "amounts.csv")
-    assert [*failed(public)] == ["index"]
-    (public / "2015" / "link").unlink()
-    (public / INDEX).write_text("{}")
-    assert [*failed(public)] == ["card"]
 
 
 MISSING = "is missing; fetch all files of the release from where it was published."
@@ -167,13 +106,3 @@ def test_damages_are_told_in_sentences(public, change, said):
     with pytest.raises(GeodpError) as refused:
         open_written(public)
     assert "Errno" not in str(refused.value)
-
-
-def test_the_index_of_another_series_is_told(public, tmp_path):
-    publish(tables(n=500, classes=EDGES), ("2014", "2015")).write(tmp_path / "other")
-    shutil.copy(tmp_path / "other" / "public" / INDEX, public / INDEX)
-    found = failed(public)
-    assert found["checksums"] == f"{INDEX} was changed: its SHA-256 differs."
-    assert found["periods"] == f"2014/amounts.json {MISSING}"
-    list_sums(public)
-    assert "Errno" not in " ".join(failed(public).values())

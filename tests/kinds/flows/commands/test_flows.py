@@ -11,9 +11,8 @@ import shapely
 import geodp as package
 from geodp.io.folder import staged_release
 from geodp.kinds.flows.running import estimate as asking
-from tests.command import figures_of, geodp
+from tests.command import geodp
 from tests.contract.regions import write_regions
-from tests.keys import keep
 from tests.kinds.flows.forms import UNITS, make
 from tests.kinds.flows.test_publish import MESH, publish, trips_on
 from tests.kinds.flows.test_screenlines import write as write_shapes
@@ -63,19 +62,6 @@ def test_the_space_that_is_required_does_not_depend_on_trips(trips, tmp_path, mo
     assert required == [2 * 64**2 + 2 * 64] * 3
 
 
-def test_weights_are_explained_and_other_ones_are_refused(call, tmp_path):
-    done(*call, "--weight", "n", "--max-weight", "5", "--raked-to", "residents of 2024")
-    for language, said in (("en", "at most 5 times"), ("ja", "最大 5 回")):
-        text = " ".join(done("explain", tmp_path / "out", "--language", language).stdout.split())
-        assert said in text
-        assert "residents of 2024" in text
-    path = tmp_path / "out" / "public" / "flows.json"
-    path.write_text(path.read_text().replace('"max_weight": 5', '"max_weight": 6'))
-    refused = geodp("verify", tmp_path / "out")
-    assert refused.returncode == 3
-    assert "is not what follows" in refused.stdout
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -103,33 +89,10 @@ def test_calls_without_sense_are_refused(call, tmp_path, more, said):
 
 @pytest.fixture
 def traced(tmp_path):
-    """Two records of each of three stays of persons, and the stays, between places of a mesh."""
-    draw, pings, stays = np.random.default_rng(4), ["id,t,lat,lon,r"], ["id,t,u,lat,lon"]
-    for person in range(150):
-        for hour in (8, 9, 10):
-            lat, lon = draw.uniform((35.001, 139.001), (35.13, 139.19))
-            begin, end = (f"2024-05-01T{hour:02d}:{minute}" for minute in (10, 40))
-            pings += [f"p{person},{time},{lat},{lon},5" for time in (begin, end)]
-            stays.append(f"p{person},{begin},{end},{lat},{lon}")
-    (tmp_path / "pings.csv").write_text("\n".join(pings) + "\n")
-    (tmp_path / "stays.csv").write_text("\n".join(stays) + "\n")
+    """A record of a place on a mesh, and a call that reads such records."""
+    (tmp_path / "pings.csv").write_text("id,t,lat,lon,r\np,2024-05-01T08:10,35.05,139.1,5\n")
     more = ("--person", "id", "--time", "t", "--trips", "3", "--epsilon", "90")
     return [*ON_MESH, *more, "--output", tmp_path / "out", "--overwrite"]
-
-
-def test_pings_and_stays_become_the_same_flows_by_hour(traced, tmp_path):
-    keep(tmp_path / "key")
-    words = ("flows", "publish", *traced, "--by", "hour,daytype", "--key-file", tmp_path / "key")
-    found = []
-    for form, more in (("pings", ("--accuracy", "r")), ("stays", ("--end", "u", "--gap", "2h"))):
-        done(*words, tmp_path / f"{form}.csv", f"--{form}", "lon, lat", *more)
-        found.append(package.open(tmp_path / "out").to_pandas())
-    one, other = found
-    assert one.equals(other)
-    # Departures are at 8:40 and 9:40 on a Wednesday.
-    hours = one.groupby("hour")["count"].sum()
-    assert hours[["8", "9"]].sum() > 0.5 * hours.sum()
-    assert one.groupby("daytype")["count"].sum().get("weekend", 0) < 0.5 * hours.sum()
 
 
 @pytest.mark.parametrize(
@@ -186,57 +149,10 @@ def test_a_list_of_labels_is_public(call, trips, tmp_path):
     assert "The file of --labels is one of the inputs" in refused.stderr
 
 
-def test_a_plan_says_what_labels_cost():
-    words = ("flows", "plan", *GRID, "--epsilon", "1", "--trips", "10")
-    plain, labelled = done(*words).stdout, done(*words, "--by", "hour").stdout
-    assert "by label" not in plain
-    assert "by label 8, pairs 32: 283" in labelled
-    (row,) = json.loads(done(*words, "--by", "hour", "--json").stdout)
-    (other,) = json.loads(done(*words, "--json").stdout)
-    assert row["label_error"] == pytest.approx(282.84, abs=0.01)
-    assert row["end_error"] > other["end_error"]
-
-
-def test_plans_compare_trips():
-    bounds = ("--trips", "1", "--trips", "10", "--mean-trips", "7")
-    words = ("flows", "plan", *GRID, "--epsilon", "1", *bounds)
-    lines = done(*words).stdout.splitlines()
-    assert len(lines) == 3
-    assert "79 %" in lines[2]
-    rows = json.loads(done(*words, "--json").stdout)
-    assert [row["trips"] for row in rows] == [1, 10]
-
-
-def test_both_maps_are_estimated_by_area(written):
-    shown = done("estimate", written, "--area", "523940").stdout
-    assert shown.splitlines()[0].split()[-8:][0] == "region"
-    assert "origins" in shown
-    assert "destinations" in shown
-    areas = ("--from", "523940", "--to", "523940")
-    table = written / "public" / "origins"
-    assert "--from is for releases of flows" in geodp("estimate", table, *areas).stderr
-    words = ("estimate", written, "--simulations", "20")
-    assert len(figures_of(done(*words, *areas, *areas, "--json").stdout)) == 1
-    assert geodp(*words, "--from", "1", "--from", "2", "--to", "3").returncode == 2
-
-
 @pytest.fixture(scope="module")
 def written(shared):
     """A written release on a mesh."""
     return shared.write(make(shared, "mesh"))
-
-
-def test_a_page_is_written_of_chosen_places(written, tmp_path):
-    page = tmp_path / "out.html"
-    words = ("report", written, "--output", page)
-    assert done(*words).stdout.strip() == str(page)
-    text = page.read_text(encoding="utf-8")
-    done(*words, "--from", "52394000", "--to", "52394000")
-    chosen = page.read_text(encoding="utf-8")
-    assert chosen != text
-    assert "52394000: " in chosen
-    assert geodp(*words, "--place-name", "x").returncode == 2
-    assert geodp(*words, "--from", "nowhere").returncode == 5
 
 
 BOXES = {"a": (139, 35, 139.1, 35.2), "b": (139.1, 35, 139.3, 35.2)}
@@ -279,37 +195,6 @@ def units(tmp_path):
     frame = geopandas.GeoDataFrame(shapes, geometry=UNITS.outlines.shapes, crs=4326)
     frame.to_file(tmp_path / "units.gpkg")
     return ("--grid", f"units:{tmp_path / 'units.gpkg'}", "--units-source", "made up")
-
-
-def test_what_is_counted_between_units_is_planned(units):
-    words = ("flows", "plan", *units, "--epsilon", "1", "--json", "--trips")
-    for trips, sides in (("1", [1, 4]), ("10", [2, 8])):
-        (one,) = json.loads(done(*words, trips, "--by", "hour").stdout)
-        assert one["label_sides"] == sides
-    (one,) = json.loads(done(*words, "4").stdout)
-    assert one["pairs"] == {"1": 42**2, "2": 16**2, "4": 4**2, "8": 1}
-    (one,) = json.loads(done(*words, "4", "--other", "x", "--level", "1=1/2").stdout)
-    assert one["pairs"] == {"1": 43**2}
-
-
-def test_flows_are_compared(written, shared):
-    later = shared.write(publish(trips_on(MESH, seed=4, number=60_000)))
-    first, last = MESH.places[0].format(np.array([0, 4]), np.array([0, 4])).tolist()
-    there = ("--from", first[:6], "--to", first[:6], "--simulations", "20")
-    (change,) = figures_of(done("compare", written, later, *there, "--json").stdout)
-    assert change["trips"]["low"] > 0
-    assert done("compare", written, later, *there).stdout.splitlines()[1].endswith("*")
-    pairs = ("--from", first, "--to", last, "--from", last, "--to", first)
-    said = done("compare", written, *pairs, "--simulations", "20").stdout
-    assert said.splitlines()[1].startswith(f"{last} to {first} - {first} to {last}")
-    for words, of in (
-        (there, "Compare exactly two flows"),
-        ((*pairs[:4], *pairs[:4]), "Compare exactly two flows"),
-        ((), "Say in one way"),
-    ):
-        refused = geodp("compare", written, *words)
-        assert refused.returncode == 2
-        assert of in refused.stderr
 
 
 def test_two_labels_of_one_release_are_compared(shared):
@@ -360,15 +245,3 @@ def test_a_direction_that_is_hidden_does_not_follow_from_both(line, shared):
     later = shared.write(publish(trips_on(MESH), key=package.NoiseKey(bytes([1] * 32))))
     rows = json.loads(done("compare", out, later, *words[2:], "--json").stdout)["differences"]
     assert [row["below"] for row in rows] == hidden
-
-
-def test_zones_without_codes_are_named_by_row_and_column(shared):
-    made = make(shared, "square")
-    words = ("estimate", shared.write(made), "--simulations", "20", "--json")
-    (row,) = figures_of(done(*words, "--from", "0_0:3_3", "--to", "2_5").stdout)
-    index = made.flows.grid.decode(made.flows.table.key)
-    inside = (index[0] < 4) & (index[1] < 4) & (index[2] == 2) & (index[3] == 5)
-    assert row["trips"]["value"] == int(made.flows.table.count[inside].sum())
-    refused = geodp(*words, "--from", "9999_0", "--to", "2_5")
-    assert refused.returncode == 5
-    assert "named by row and column" in refused.stderr

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import geodp as package
-from geodp.errors import InputError, UsageError
+from geodp.errors import UsageError
 from geodp.privacy.key import NoiseKey
 from tests.command import geodp
 
@@ -34,19 +34,6 @@ def refuse(folder, *words):
     assert done.returncode in (2, 5), done.stderr
     assert not (folder / "out").exists()
     return done.stderr
-
-
-def test_titles_units_and_notes_are_left_out(tmp_path):
-    path = tmp_path / "trips.csv"
-    path.write_text("\n".join(TITLES) + "\n")
-    assert "--header-row" in refuse(tmp_path, path, *COUNTED)
-    assert count(tmp_path, path, *COUNTED, *SPAN) == 2
-    table = package.flows.read_trips(
-        path, grid=GRID, **ENDS, value="n", header_row=3, first_row=5, last_row=6
-    )
-    assert table.count.sum() == 7
-    each = package.flows.read_trips(path, grid=GRID, **ENDS, header_row=3, first_row=5, last_row=6)
-    assert each.count.sum() == 2
 
 
 def test_counts_are_read_as_the_operator_says(tmp_path):
@@ -95,21 +82,6 @@ def test_coordinates_may_have_decimal_commas(tmp_path):
     assert count(tmp_path, *words, "--decimal", ",", "--weight", "w", "--max-weight", 5) == 1
 
 
-def test_pings_and_stays_take_decimal_commas_and_rows(tmp_path):
-    clock = ["08:00", "08:10", "08:20", "09:00", "09:10"]
-    east = ["139,01"] * 3 + ["139,11"] * 2
-    rows = [f"a;2024-05-01T{t};35,05;{x};5,5" for t, x in zip(clock, east, strict=True)]
-    path = tmp_path / "pings.csv"
-    path.write_text("\n".join(["Pings", "id;t;lat;lon;acc", *rows, "End of the list"]) + "\n")
-    grid = package.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
-    given = {"grid": grid, "time": "t", "person": "id", "trips": 5, "decimal": ","}
-    given |= {"header_row": 2, "last_row": 7, "place": ("lon", "lat")}
-    assert package.flows.read_pings(path, **given, accuracy="acc").count.sum() == 1
-    assert package.flows.read_stays(path, **given).count.sum() == 4
-    with pytest.raises(InputError):
-        package.flows.read_pings(path, **{**given, "decimal": None})
-
-
 def test_a_prior_is_a_file_of_its_own(tmp_path):
     path, prior = tmp_path / "trips.csv", tmp_path / "prior.csv"
     path.write_text("\n".join(TITLES) + "\n")
@@ -118,9 +90,3 @@ def test_a_prior_is_a_file_of_its_own(tmp_path):
     words = (path, *COUNTED, *SPAN, *before)
     assert "--header-row" in refuse(tmp_path, *words)
     assert count(tmp_path, *words, "--public-file", "prior.header-row=2") == 2
-
-
-def test_a_selection_is_named_once(tmp_path):
-    (tmp_path / "trips.csv").write_text("\n".join([HEADER, *ROWS]) + "\n")
-    words = ("--where", "n=3", "--where", "n=4")
-    assert "once" in refuse(tmp_path, tmp_path / "trips.csv", *COUNTED, *words)

@@ -125,20 +125,6 @@ def test_of_one_second_the_lowest_record_counts():
     assert kept[0] == 2
 
 
-def test_a_stay_is_in_the_zone_of_the_record_nearest_to_its_mean():
-    rows = [(0, 60 * n, (x, 0, 0), x) for n, x in enumerate([0, 100, 120, 130])]
-    rows += [(0, 400 + 60 * n, (5000, 0, 0), 7) for n in range(2)]
-    assert trips_by_kernel(rows) == [(0, 100, 7)]
-
-
-def test_a_stay_that_is_resumed_is_in_the_zone_of_all_its_records():
-    # Two records in zone 1, one elsewhere that is of no stay, and then ten in zone 2.
-    rows = [(0, 60 * n, (0, 0, 0), 1) for n in range(2)] + [(0, 90, (900, 0, 0), 3)]
-    rows += [(0, 120 + 60 * n, (100, 0, 0), 2) for n in range(10)]
-    rows += [(0, 760 + 60 * n, (2000, 0, 0), 7) for n in range(2)]
-    assert trips_by_kernel(rows) == [(0, 2, 7)]
-
-
 def test_a_stay_is_resumed_near_the_mean_of_all_its_records():
     # At 0, at 2 and at 3.8 m: within 2 m of the mean of what was before, but not of the first.
     rows = [(0, 60 * n, (0, 0, 0), 1) for n in range(2)] + [(0, 80, (900, 0, 0), 3)]

@@ -10,7 +10,7 @@ import pytest
 
 import geodp
 from geodp import CodeError, InputError, UsageError
-from geodp.kinds.flows.reading.labels import TAKEN_NAMES, Clock, TripLabels, label_times
+from geodp.kinds.flows.reading.labels import TAKEN_NAMES, Clock, label_times
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.forms import make
 from tests.refusals import refuses
@@ -85,13 +85,6 @@ def test_a_time_without_an_hour_is_refused(times, code):
         label_times(pa.array(TIMES), ("hour",), None)
 
 
-def test_an_error_names_the_row_and_no_value():
-    with refuses(InputError, "flows-time-form") as refused:
-        read(rows_of(["2024-05-05T07:00", "2024-05-05T08:00", "soon"]), by="hour", time="t")
-    assert "row 3" in str(refused.value)
-    assert "soon" not in str(refused.value)
-
-
 def test_labels_are_read_from_columns():
     assert labels_of(read(by="mode", labels=MODES)) == [["car"], ["car"], ["walk"]]
     columns = {"mode": "", "way": "by"}
@@ -105,25 +98,6 @@ def test_labels_are_read_from_columns():
     assert labels_of(timed) == [["23", "weekday"], ["8", "weekend"], ["8", "weekend"]]
     with refuses(InputError, "label-not-of-attribute"):
         read(by="mode", labels={"mode": ("walk", "bus")})
-
-
-@pytest.mark.parametrize(
-    ("more", "bound"),
-    [
-        ({}, (2, "person")),
-        ({"unit": None}, (2, "person")),
-        ({"unit": "person"}, (2, "person")),
-        # The first two trips are on two local days, the last one on a third.
-        ({"unit": "person-day", "trips": 1}, (1, "person-day")),
-    ],
-    ids=str,
-)
-def test_a_person_or_a_day_of_one_has_hours(more, bound):
-    rows = rows_of().set_column(0, "id", [["a", "a", "b"]])
-    given = {"person": "id", "trips": 2, "time": "t", "time_zone": "Asia/Tokyo", "key": KEY}
-    table = read(rows, **given | {"by": ("hour", "daytype"), **more})
-    assert labels_of(table) == [["0", "weekend"], ["7", "weekday"], ["7", "weekend"]]
-    assert (table.bound.value, table.bound.unit) == bound
 
 
 BOUNDED = {"person": "id", "trips": 2, "per_pair": 1}
@@ -207,16 +181,7 @@ def test_names_of_columns_and_parameters_are_refused_before_the_charge(name):
 
 
 def test_all_parameters_of_estimates_and_columns_are_taken(shared):
-    made = make(shared, "labels of mask")
+    made = make(shared, "labels")
     parameters = {*inspect.signature(geodp.flows.Flows.estimate).parameters}
     columns = {*made.to_pandas().columns, *made.flows.to_pandas().columns}
-    assert (parameters - {"labels"}) | (columns - {"mode"}) <= TAKEN_NAMES
-
-
-def test_attributes_are_named_and_listed():
-    made = TripLabels.of("hour, weekday", {}, None)
-    assert [one.name for one in made.attributes] == ["hour", "weekday"]
-    assert made.columns == {"hour": "hour", "weekday": "weekday"}
-    assert made.timed == ()
-    assert TripLabels.of("hour", {}, "t").timed == ("hour",)
-    assert TripLabels.of(None, {}, None).attributes == ()
+    assert (parameters - {"labels"}) | (columns - {"hour", "mode"}) <= TAKEN_NAMES

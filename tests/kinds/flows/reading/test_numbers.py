@@ -73,11 +73,3 @@ def test_a_time_that_is_unlike_others_is_named():
         assert "Column t" in refuse(
             "flows-times-mixed", 2, reader, pandas.concat([other[:1], table[:2]]), **given
         )
-
-
-def test_a_pair_that_occurs_twice_is_asked_about():
-    table = pandas.concat([rows(n=[3, 4]), rows(n=[5, 6])])
-    given = {"grid": GRID, **ENDS, "value": "n"}
-    refuse("cell-repeated-in-rows", 3, geodp.flows.read_trips, table, **given)
-    added = geodp.flows.read_trips(table, **given, duplicates="sum")
-    assert (added.count.tolist(), added.reading.doubled) == ([8, 10], 2)

@@ -9,7 +9,6 @@ import pytest
 import geodp
 from geodp import InputError, UsageError
 from geodp.kinds.flows.reading import traces
-from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
 
@@ -76,21 +75,6 @@ def test_a_trip_over_midnight_is_of_the_person_and_of_no_day():
     assert pairs_of(read(night, unit="person-day")).total() == 1
 
 
-def test_days_are_local_and_follow_summer_time():
-    # Clocks go forward on 31 March 2024: the trip is at half past eleven of the day before, or of
-    # this day, which begins at 22:00 of UTC instead of at 23:00.
-    rows = clock(
-        *(
-            ("a", f"2024-03-{hour}:{minute}:00Z", place)
-            for hour in ("30T22", "31T21", "31T22")
-            for minute, place in (("00", 0), ("10", 0), ("30", 1), ("40", 1))
-        )
-    )
-    days = {"unit": "person-day", "time_zone": "Europe/Berlin", "trips": 1}
-    assert pairs_of(read(rows, **days)).total() == 3
-    assert pairs_of(read(rows, unit="person-day", time_zone="UTC", trips=1)).total() == 2
-
-
 def test_a_person_in_two_time_zones_is_one():
     times = ("08:00:00+09:00", "08:10:00+09:00", "01:00:00+01:00", "01:10:00+01:00")
     rows = clock(*(("a", f"2024-05-01T{time}", n // 2) for n, time in enumerate(times)))
@@ -113,15 +97,6 @@ def test_times_that_are_not_alike_are_refused_in_every_order(time, code):
     for rows in (mixed, mixed.take([1, 0])):
         with refuses(InputError, code):
             read(rows)
-
-
-@pytest.mark.parametrize("form", ["T{}+09", " {}+0900", "T{}.25+09:00", " {}Z"])
-@pytest.mark.parametrize("unit", ["person", "person-day"])
-def test_offsets_are_read_in_every_form(form, unit):
-    minutes = ("08:00:00", "08:10:00", "08:30:00", "08:40:00")
-    rows = [("a", f"2024-05-02{form.format(one)}", n // 2) for n, one in enumerate(minutes)]
-    zone = {} if unit == "person" else {"time_zone": "Asia/Tokyo"}
-    assert pairs_of(read(clock(*rows), unit=unit, **zone)).total() == 1
 
 
 def test_records_that_are_not_accurate_are_left_out():
@@ -185,33 +160,6 @@ def test_places_outside_take_part_in_stays():
 def test_what_does_not_go_together_is_refused(given, code):
     with refuses(UsageError, code):
         read(clock(*hourly("a", "2024-05-01", 8)), **given)
-
-
-def test_the_card_says_by_which_rules_trips_were_made():
-    rows = clock(*hourly("a", "2024-05-01", 8, 9))
-    rules = {"radius": 300, "dwell": "5min", "gap": "3h", "speed": 200, "where": {"id": "a"}}
-    table = read(rows, trips=2, unit="person-day", **rules)
-    assert table.bound == ContributionBound(2, "geodp", unit="person-day")
-    release = geodp.flows.publish(table, epsilon=1)
-    said = " ".join(map(str, release.flows.card().guarantee.not_protected))
-    for part in (
-        "at most 2 trips were kept",
-        "of each person-day alone",
-        "within 300 m of the first of them, over at least 5 min",
-        "more than 3 h without a record",
-        "at more than 200 km/h",
-        "column t, in local time, as the times say it, and each is taken by itself",
-        "only rows with id = a",
-        "every place that was read lies in the domain",
-        "every row that was read has its place",
-        "no place that was read has a latitude beyond 90 degrees",
-    ):
-        assert part in said
-    assert table.reading.public.list_sentences() == [
-        "Read from records of points.",
-        "Places: y in column lat, x in column lon.",
-        "Persons: in column id.",
-    ]
 
 
 def test_rows_that_are_left_out_by_their_accuracy_are_checked_no_further():

@@ -9,7 +9,6 @@ from shapely import LineString, MultiPoint, Point
 
 import geodp
 from geodp.errors import InputError, UsageError
-from tests.command import geodp as command
 from tests.kinds.flows.units import make_units
 from tests.refusals import refuses
 
@@ -58,16 +57,6 @@ def test_a_frame_has_points_of_both_ends(crs):
     found = read(frame, **ENDS)
     assert found.count.sum() == len(frame)
     assert same(found, read_numbers(frame))
-
-
-def test_each_column_has_a_crs_of_its_own(tmp_path):
-    frame = make_frame("EPSG:6668", "EPSG:6690")
-    path = tmp_path / "trips.parquet"
-    frame.to_parquet(path)
-    for source in (frame, path):
-        found = read(source, **ENDS)
-        # Coordinates in metres come back to a fraction of a millimetre; no place is on a border.
-        assert same(found, read_numbers(frame))
 
 
 def test_a_layer_of_points_has_codes_of_the_other_end(tmp_path):
@@ -120,15 +109,6 @@ def test_pings_and_stays_are_points(reader, tmp_path):
         found = reader(source, place=column, **given)
         assert same(found, plain)
     assert found.reading.public.places == {"geometry": "geometry"}
-
-
-def test_the_command_takes_points(tmp_path):
-    pings().to_file(tmp_path / "p.gpkg")
-    words = ("flows", "publish", "p.gpkg", "--grid", "jis:basic", "--bounds", 139, 35, 139.25)
-    words = (*words, "35.1666666667", "--pings", "geom", "--time", "t", "--person", "id")
-    done = command(*words, "--trips", 3, "--epsilon", 1, "--output", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert command("verify", tmp_path / "out").returncode == 0
 
 
 def lines():

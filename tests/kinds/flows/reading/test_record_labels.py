@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import geodp
 from geodp import InputError, UsageError
 from geodp.grid.axes import Attribute
 from geodp.kinds.flows.zones import pairs_of, place_in_space
@@ -15,7 +14,6 @@ from tests.kinds.flows.reading import test_pings, test_stays
 from tests.kinds.flows.reading.test_labels import labels_of
 from tests.kinds.flows.reading.test_own_records import LABELS, labelled
 from tests.kinds.flows.slow_stays import departures_of_records, trips_of_stays
-from tests.kinds.flows.units import make_units, middles
 from tests.refusals import refuses
 
 EPOCH = datetime(1970, 1, 1)
@@ -93,38 +91,11 @@ def test_a_trip_has_the_hour_in_which_the_stay_at_its_origin_ends(rows, given, e
     assert [" ".join(one) for one in read_stays(rows, **given)] == expected
 
 
-@pytest.mark.parametrize(
-    ("zone", "expected"),
-    [
-        ("Asia/Tokyo", [["10", "weekend"]]),
-        # Clocks go forward at 01:00 UTC.
-        ("Europe/Berlin", [["3", "weekend"]]),
-        ("America/Los_Angeles", [["18", "weekend"]]),
-    ],
-)
-def test_hours_are_local_with_summer_time(zone, expected):
-    times = ["2024-03-31T00:30Z", "2024-03-31T01:00Z", "2024-03-31T01:30Z", "2024-03-31T02:00Z"]
-    rows = [("a", one, place) for one, place in zip(times, (0, 0, 1, 1), strict=True)]
-    assert read_pings(rows, time_zone=zone) == expected
-    stays = pa.table({"id": ["a"] * 2, "t": times[::2], "u": times[1::2], "y": [0, 1], "x": [0, 0]})
-    assert labels_of(test_stays.read(stays, **TIMES, end="u", time_zone=zone)) == expected
-    with refuses(UsageError, "flows-time-zone"):
-        read_pings(rows)
-
-
 def test_a_trip_of_pings_has_the_labels_of_the_last_ping_of_its_origin():
     modes = (None, "", "train", "car", "walk", None)
     assert read_pings(PLACES) == [["8", "weekend"]]
     assert read_pings(PLACES, *modes) == [["train"]]
     assert read_pings(PLACES, *modes, **HOURS) == [["8", "train", "weekend"]]
-
-
-def test_a_trip_has_the_label_of_the_stay_at_which_it_arrives():
-    found = read_stays(test_stays.DAY, None, "walk", "car", "walk", end="u")
-    assert found == [["car"], ["walk"], ["walk"]]
-    # The hours are those of the departure all the same, and the order of attributes is kept.
-    found = read_stays(test_stays.DAY, None, "walk", "car", "train", end="u", **HOURS)
-    assert found == [["17", "car", "weekday"], ["8", "train", "weekday"], ["8", "walk", "weekday"]]
 
 
 def test_a_stay_of_several_rows_has_the_label_of_the_one_with_which_it_begins():
@@ -149,15 +120,6 @@ def test_copies_that_differ_in_labels_have_the_first_one_of_the_list(order):
     table = with_modes(test_pings.clock(*rows), None, "train", "car", "train", None, None)
     table = table.take([*order, 4, 5] if order[0] else [*order[::-1], 5, 4])
     assert labels_of(test_pings.read(table, **MODE)) == [["car"]]
-
-
-def test_pings_that_are_left_out_by_their_accuracy_give_no_labels():
-    rows = test_pings.clock(*test_pings.hourly("a", "2024-05-01", 8, 9))
-    extra = test_pings.clock(("a", "2024-05-01T08:20", 0))
-    rows = with_modes(pa.concat_tables([rows, extra]), None, "walk", None, None, "car")
-    rows = rows.append_column("r", pa.array([1.0, 1, 1, 1, 900]))
-    assert labels_of(test_pings.read(rows, **MODE)) == [["car"]]
-    assert labels_of(test_pings.read(rows, accuracy="r", **MODE)) == [["walk"]]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -242,21 +204,6 @@ def test_columns_of_hours_and_numbers_are_labels_of_records():
     numbers = test_stays.stays(*test_stays.DAY).append_column("group", pa.array([0, 1, 2, 1]))
     given = {"by": "group", "labels": {"group": ("1", "2")}}
     assert labels_of(test_stays.read(numbers, **given)) == [["1"], ["1"], ["2"]]
-
-
-def test_records_between_units_have_labels():
-    grid, codes = make_units()
-    at = middles(grid)[[0, 0, 5, 5]]
-    times = [f"2024-05-01T{one}" for one in ("08:00", "08:20", "09:00", "09:20")]
-    rows = {"id": ["a"] * 4, "t": times, "y": at[:, 1], "x": at[:, 0]}
-    rows["mode"] = [None, "car", None, None]
-    where = {"grid": grid, "place": ("x", "y"), "time": "t", "person": "id", "trips": 5}
-    where |= {"by": ("hour", "mode"), "labels": {"mode": MODES}}
-    assert labels_of(geodp.flows.read_pings(pa.table(rows), **where)) == [["8", "car"]]
-    stays = {"id": ["a"] * 2, "t": ["2024-05-01T05:00", times[2]], "u": times[1::2]}
-    stays |= {"code": codes[0, :2], "mode": [None, "train"]}
-    table = geodp.flows.read_stays(pa.table(stays), **where | {"place": "code"}, end="u")
-    assert labels_of(table) == [["8", "train"]]
 
 
 def test_the_card_says_which_records_and_times_labels_are_of():

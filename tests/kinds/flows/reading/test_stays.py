@@ -10,7 +10,6 @@ import geodp
 from geodp import InputError, UsageError
 from geodp.io.read.rows.persons import Persons
 from geodp.kinds.flows.reading import stays as module
-from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
 
@@ -45,29 +44,6 @@ DAY = (
     ("a", "01T18", "02T08", 0, 0),
     ("a", "02T09", "02T10", 1, 0),
 )
-
-
-def test_a_trip_leads_from_a_stay_to_the_next():
-    table = read(stays(*DAY), end="u")
-    wanted = Counter({(0, 0, 1, 1): 1, (1, 1, 0, 0): 1, (0, 0, 1, 0): 1})
-    assert trips_of(table) == wanted
-    assert table.bound == ContributionBound(10**4, "geodp", unit="person")
-    assert trips_of(read(stays(*DAY[::-1]), end="u")) == wanted
-    assert trips_of(read(stays(*DAY))) == wanted
-
-
-@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
-def test_stays_before_1970_begin_in_the_same_second_in_every_type(unit):
-    """Half a second before 1970 is in its last second: the stays meet, and are one."""
-    texts = ["1969-12-31T23:59:58.5", "1969-12-31T23:59:59.5", "1970-01-01T00:00:01.5"]
-    ends = ["1969-12-31T23:59:59.5", "1970-01-01T00:00:00.5", "1970-01-01T00:00:02"]
-    places = {"id": ["a"] * 3, "y": [0, 0, 1], "x": [0, 0, 1]}
-    kind = pa.timestamp(unit)
-    written = pa.table({**places, "t": texts, "u": ends})
-    stored = pa.table({**places, "t": pa.array(texts).cast(kind), "u": pa.array(ends).cast(kind)})
-    assert trips_of(read(stored, end="u")) == trips_of(read(written, end="u"))
-    assert trips_of(read(stored, end="u", gap="1s")) == trips_of(read(written, end="u", gap="1s"))
-    assert trips_of(read(stored, end="u", gap="1s")) == Counter({(0, 0, 1, 1): 1})
 
 
 OF_DAY = {(0, 0, 1, 1): 1, (1, 1, 0, 0): 1, (0, 0, 1, 0): 1}

@@ -52,37 +52,12 @@ def test_counted_rows_are_added_up():
     assert table.reading.doubled == 1
 
 
-def test_counted_rows_of_coordinates_are_added_up_where_both_ends_lie():
-    rows = pa.table(
-        {
-            "ox": [139.001, 139.002, 139.02],
-            "oy": [35.001, 35.002, 35.01],
-            "dx": [139.02, 139.021, 139.001],
-            "dy": [35.01, 35.011, 35.001],
-            "n": [3, 4, 5],
-        }
-    )
-    places = {"origin": ("ox", "oy"), "destination": ("dx", "dy")}
-    table = read(rows, **places, grid=MESH, value="n", crs="EPSG:4326")
-    assert sorted(table.count.tolist()) == [5, 7]
-    assert table.reading.public.places == {"origin": "ox, oy", "destination": "dx, dy"}
-    with refuses(InputError, "cell-outside-domain"):
-        read(rows.set_column(0, "ox", [[138.0] * 3]), **places, grid=MESH, value="n")
-
-
 @pytest.mark.parametrize("name", ["", "NA", "null", "unknown"])
 @pytest.mark.parametrize("more", [{}, {"unit": "person-day", "time": "t"}], ids=str)
 def test_a_missing_person_is_refused(name, more):
     rows = rows_of(WORLD).set_column(0, "id", [["p", "p", "p", name]])
     with refuses(InputError, "person-missing"):
         read(rows.append_column("t", [["2024-05-01"] * 4]), **WHERE, **more)
-
-
-def test_an_unknown_zone_is_refused_or_dropped():
-    rows = rows_of(WORLD).set_column(1, "oy", [[0, 0, 0, 7]])
-    with refuses(InputError, "cell-outside-domain"):
-        read(rows, **WHERE)
-    assert int(read(rows, **WHERE, trips=9, outside="drop").count.sum()) == 3
 
 
 @pytest.mark.parametrize(
@@ -220,12 +195,3 @@ def test_a_person_changes_weighed_trips_by_at_most_the_bound(trips, seed):
     assert set(less) <= set(more)
     assert min(change) >= 0
     assert 1 <= sum(change) <= every.bound.value == 4 * trips
-
-
-@pytest.mark.parametrize(
-    ("weight", "code"), [(0.4, "weight-not-positive"), (-1.0, "weight-not-positive")]
-)
-def test_weights_of_another_form_are_refused_by_row(weight, code):
-    with refuses(InputError, code) as refused:
-        read(weighed([1.0] * 3 + [weight]), **WHERE, trips=2, weight="w", max_weight=5)
-    assert refused.value.row == 4

@@ -5,28 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 
 CODED = "id,o,d,t\na,53394611,53394612,2024-05-01T08:00\nb,53394612,53394611,2024-05-02T09:30\n"
 ENDS = ("--grid", "jis:basic", "--bounds", 139, 35, 140, 36, "--from", "o", "--to", "d")
 PERSONS = (*ENDS, "--person", "id", "--trips", 3)
-PINGS = "id,y,x,t\na,35.5,139.5,2024-05-01T08:00\n"
 OF_PINGS = (*ENDS[:7], "--pings", "x,y", "--time", "t", "--person", "id", "--trips", 3)
-
-REFUSALS = {
-    "a place is no zone": (CODED.replace("53394611", "68401111", 1), PERSONS, "row 2"),
-    "a person is missing": (CODED.replace("b,", ",", 1), PERSONS, "row 3"),
-    "a label is not listed": (
-        CODED.replace("t\n", "mode\n", 1),
-        (*PERSONS, "--by", "mode", "--labels", "mode=car,bus"),
-        "mode",
-    ),
-    "nothing is counted": (CODED, (*PERSONS, "--where", "id=z"), "--check --allow-empty"),
-    "no time": (PINGS.replace("2024-05-01T08:00", "soon"), OF_PINGS, "row 2"),
-    "no contribution": (CODED, ENDS, "--contribution"),
-    "levels": (CODED, (*PERSONS, "--level", "3=1/2"), "power"),
-}
 
 
 @pytest.fixture
@@ -39,22 +23,6 @@ def office(tmp_path):
 
 def check(folder, *more, options=PERSONS):
     return geodp("flows", "publish", "in.csv", *options, "--output", "out", *more, cwd=folder)
-
-
-@pytest.mark.parametrize("name", REFUSALS)
-def test_a_check_refuses_what_publishing_refuses_in_the_same_words(office, name):
-    folder, ledger = office
-    rows, options, words = REFUSALS[name]
-    (folder / "in.csv").write_text(rows)
-    said = [
-        check(folder, *more, options=options)
-        for more in (("--epsilon", 1, *ledger), ("--check",), ("--check", "--epsilon", 1))
-    ]
-    assert said[0].returncode != 0
-    assert words in said[0].stderr
-    assert said == [said[0]] * 3
-    assert not (folder / "out").exists()
-    assert Ledger.open(folder / "ledger").charges("survey") == ()
 
 
 def test_a_check_says_what_would_be_counted(office):

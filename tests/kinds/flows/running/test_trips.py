@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import geodp as package
-from geodp.kinds.selection.selected import StagedSelection
-from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
-from tests.keys import keep
 
 READ = ("--grid", "regular:8x8", "--from", "oy,ox", "--to", "dy,dx", "--person", "id")
 ASKED = ("--largest", "20", "--epsilon", "1/2")
@@ -57,48 +54,6 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     assert geodp("flows", "publish", *call, cwd=folder).returncode == 0
     assert losses(office) == ["1/2", "1"]
     assert package.open(folder / "flows").index.guarantee.contribution == int(words[1])
-
-
-def test_it_is_the_choice_of_the_library(office):
-    folder, _ = office
-    file = keep(folder / "key")
-    days = ("--unit", "person-day", "--time", "day", "--where", "day=2024-05-01")
-    call = ("trips.csv", *READ, *ASKED, "--key-file", file, "--share", "1/5", *days, "--json")
-    done = geodp("flows", "choose-trips", *call, "--output", "out", cwd=folder)
-    said = json.loads(done.stdout)
-    choice = package.flows.choose_trips(
-        folder / "trips.csv", grid=package.Grid.regular((8, 8)), origin=("oy", "ox"),
-        destination=("dy", "dx"), person="id", largest=20, share="1/5", epsilon="1/2",
-        unit="person-day", time="day", where={"day": "2024-05-01"}, key=NoiseKey.from_file(file),
-    )  # fmt: skip
-    assert said["trips"] == choice.trips
-    assert said["chosen"] == [dict(one) for one in choice.selected.chosen]
-    card = json.loads((folder / "out" / "public" / "release.json").read_text())
-    expected = json.loads(json.dumps(choice.selected.card().to_json()))
-    # Of one choice, but for the ledger that charged it.
-    for document in (card, expected):
-        del document["budget"], document["release_id"]
-    assert card == expected
-    run = json.loads((folder / "out" / "restricted" / "run.json").read_text())
-    assert (run["counted_units"], card["guarantee"]["unit"]) == (400, "person-day")
-
-
-def test_an_interrupted_choice_is_completed_without_another_charge(office, monkeypatch):
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(StagedSelection, "write", fail)
-        stopped = choose(office)
-    assert stopped.returncode == 1
-    assert "--resume" in stopped.stderr
-    assert choose(office, "--resume", "--unit", "person-day", "--time", "day").returncode == 2
-    (office[0] / "trips.csv").write_text("id\n")  # nothing is read
-    done = choose(office, "--resume")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Use --trips ")
-    assert losses(office) == ["1/2"]
-    assert geodp("verify", office[0] / "out").returncode == 0
 
 
 @pytest.mark.parametrize(

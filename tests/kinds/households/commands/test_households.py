@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 import geodp as package
-from geodp.io.folder import staged_release
 from geodp.kinds.households.commands.households import publish
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
 from tests.command import Runner, geodp, override
-from tests.kinds.households.test_publish import LABELS, MEANS, require_near, sizes_on
+from tests.kinds.households.test_publish import LABELS, MEANS, sizes_on
 from tests.kinds.households.test_publish import publish as publish_release
 
 RUNNER = Runner(publish)
@@ -89,14 +86,6 @@ def test_persons_outside_households_are_a_third_table(call, by_size, tmp_path):
     assert "--others goes with persons and households" in RUNNER.error_of(*words)
 
 
-def test_an_attribute_of_another_name_is_named(by_size, tmp_path):
-    words = ["members" if word == "size" else word for word in by_size]
-    words += ["--protect", "person", "--epsilon", "1000000"]
-    assert "--size-attribute" in RUNNER.error_of(*instead(*words))
-    run(*instead(*words, "--size-attribute", "members"))
-    require_near(opened(tmp_path), [PERSONS, HOMES])
-
-
 @pytest.fixture
 def records(tmp_path):
     """A row for each person, with an id of the household: COUNTS, one by one."""
@@ -134,36 +123,6 @@ def test_limits_on_the_records_of_one_table_are_refused(records, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("kind", "more"),
-    [
-        ("call", ("--others", "homes")),
-        ("by_size", ("--protect", "person", "--max-size", "4")),
-        ("records", ("--protect", "household")),
-    ],
-)
-def test_an_interrupted_run_is_resumed_with_all_its_tables(
-    kind, more, request, tmp_path, monkeypatch
-):
-    file, unit = tmp_path / "office.ledger", "household" if "household" in more else "person"
-    ledger = Ledger.create(file)
-    ledger.add_dataset("census", PureDP(2), unit=unit)
-    words = [*request.getfixturevalue(kind), *more, "--ledger", file, "--dataset", "census"]
-
-    def fail(*_given):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(staged_release, "write_index", fail)
-        assert geodp("households", "publish", *words).returncode == 1
-    run(*words, "--resume")
-    assert len(ledger.charges("census")) == 1
-    release = package.open(tmp_path / "out")
-    assert release.max_size == (4 if "--max-size" in more else 7)
-    assert (release.others is not None) == ("--others" in more)
-    assert geodp("verify", tmp_path / "out").returncode == 0
-
-
 def test_the_error_of_persons_does_not_tell_how_many_households_are_hidden(tmp_path):
     terms = {"by_size": sizes_on(MESH), "key": package.NoiseKey(bytes(32))}
     persons = publish_release(**terms).estimate("523940").persons.count
@@ -174,14 +133,3 @@ def test_the_error_of_persons_does_not_tell_how_many_households_are_hidden(tmp_p
     shown, hidden = (line.split() for line in done.stdout.splitlines()[1:3])
     assert shown == ["523940", "persons", f"{persons:,}", "\N{EN DASH}"]
     assert hidden == ["households", f"<{persons:,}", "\N{EN DASH}"]
-
-
-def test_a_query_is_printed_that_publish_can_continue():
-    bounds = ("--bounds", "139", "35", "139.125", "35.0833333333")
-    options = ("--engine", "duckdb", "--household", "id", "--max-size", "3")
-    result = geodp("households", "sql", "--grid", "jis:basic", *bounds, *options)
-    assert "--by size --column size=size --labels size=1,2,3" in result.stdout
-    assert "least(count(*), 3)" in result.stdout
-    assert (
-        geodp("households", "sql", "--grid", "jis:basic", *options, "--table", " ").returncode == 2
-    )

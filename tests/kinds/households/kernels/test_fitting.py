@@ -3,12 +3,11 @@
 import itertools
 
 import numpy as np
-import pytest
 
 from geodp.kinds.households.kernels import fitting
 from tests.reference import households as reference
 
-TREES = 1000
+TREES = 300
 
 
 def make_tree(draw):
@@ -99,30 +98,6 @@ def apportion(total, z, variance, cap, uniform):
     return count.tolist()
 
 
-@pytest.mark.parametrize(("total", "expected"), [(0, [0, 0, 0]), (60, [6, 24, 30])])
-def test_nothing_and_everything_are_divided_without_a_choice(total, expected):
-    for uniform in (0.0, 0.5, 1 - 2.0**-53):
-        assert apportion(total, [9, -4, 1e6], [1, 2, 3], [6, 24, 30], uniform) == expected
-
-
 def test_a_child_above_its_cap_leaves_the_rest_to_its_siblings_by_variance():
     # 10 more than what the first can hold go to the others, twice as many to the vaguer one.
     assert apportion(36, [16, 8, 8], [1, 1, 2], [6, 100, 100], 0.5) == [6, 13, 17]
-
-
-def test_rounding_is_unbiased():
-    z, cap = [0.3, 1.45, 2.25], [1, 2, 9]
-    steps = 4000
-    counts = [apportion(4, z, [1, 1, 1], cap, (n + 0.5) / steps) for n in range(steps)]
-    assert np.mean(counts, axis=0) == pytest.approx([0.3, 1.45, 2.25], abs=1e-3)
-
-
-def test_a_fit_without_caps_is_caught():
-    """Control: a fit that forgets its caps gives other counts than the first test expects."""
-    different = 0
-    for seed in range(100):
-        children, measured, noise, closed, cap, uniform = make_tree(np.random.default_rng(seed))
-        loose = [[10**12] * len(one) for one in cap]
-        free = reference.fit(children, measured, noise, closed, loose, uniform)
-        different += free != reference.fit(children, measured, noise, closed, cap, uniform)
-    assert different > 20

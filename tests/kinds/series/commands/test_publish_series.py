@@ -62,8 +62,6 @@ def test_which_noise_is_less_is_told(call, tmp_path):
 @pytest.mark.parametrize(
     ("header", "written", "column"),
     [
-        ("month", "{}-{:02}", "month"),
-        ("month", "{}{:02}", "month"),
         ("年月", "{}年{}月", "年月"),
         ("year,month", "{},{}", "year,month"),
     ],

@@ -56,8 +56,8 @@ def test_of_a_long_series_every_third_hour_is_drawn():
 
 
 def test_a_large_map_is_drawn_in_blocks_with_their_margin():
-    grid = geodp.Grid.regular((600, 600))
-    given = [geodp.CountTable.from_dense(np.full((600, 600), 50), grid)] * 2
+    grid = geodp.Grid.regular((300, 300))
+    given = [geodp.CountTable.from_dense(np.full((300, 300), 50), grid)] * 2
     page = composed(publish(given, times=LONG[:2]))
     maps = [item for item in page.items if isinstance(item, CellRaster)]
     assert {item.number.shape for item in maps} == {(150, 150)}
