@@ -140,7 +140,7 @@ def require_same(words: list[str], folder: Path, examples: int) -> None:
 
 @EVERY
 def test_a_table_that_is_written_otherwise_by_its_form_is_the_same(words, folder):
-    require_same(words, folder, 2)
+    require_same(words, folder, 1)
 
 
 @pytest.mark.law
@@ -248,7 +248,7 @@ def require_no_other(words: list[str], folder: Path, examples: int) -> None:
 
 @EVERY
 def test_a_few_other_writings_are_the_same_table_or_refused(words, folder):
-    require_no_other(words, folder, 2)
+    require_no_other(words, folder, 1)
 
 
 @pytest.mark.law
