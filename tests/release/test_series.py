@@ -178,7 +178,9 @@ def find_change(kind, found):
     return found[names.get(kind, "persons")]
 
 
-@pytest.mark.parametrize("kind", [one for one in KINDS if one != "flows with a prior"], indirect=True, scope="module")
+@pytest.mark.parametrize(
+    "kind", [one for one in KINDS if one != "flows with a prior"], indirect=True, scope="module"
+)
 def test_two_periods_are_compared(kind, series):
     given = region(kind, EVERYWHERE)
     if kind.startswith("flows"):
