@@ -248,14 +248,6 @@ def test_a_mask_without_a_raster_is_not_checked(tmp_path):
     assert read_release_table(tmp_path / "out")[0].grid.mask is None
 
 
-@pytest.mark.parametrize("column", ["x", "y"])
-def test_forged_coordinates_are_found(tmp_path, column):
-    released(GRIDS["south"]).write(tmp_path / "out")
-    public = tmp_path / "out" / "public"
-    rewrite(public, lambda t: with_column(t, column, t[column].to_numpy() + 1))
-    assert other_files(public) == {"population.parquet"}
-
-
 @pytest.mark.law
 def test_codes_are_read_group_by_group_and_take_no_memory_for_all_at_once():
     grid = geodp.Grid.regular((1000, 1000))

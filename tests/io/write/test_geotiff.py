@@ -1,7 +1,6 @@
 import json
 import shutil
 import sqlite3
-import warnings
 import xml.etree.ElementTree as ET
 from contextlib import closing
 
@@ -12,64 +11,19 @@ import rasterio.shutil
 from rio_cogeo import cog_validate
 
 import geodp
-from geodp.errors import AccessWarning, OutputError
+from geodp.errors import OutputError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.write import geotiff, pixels, qgis_style, tables
 from geodp.io.write.frame import Frame, cell_size
-from geodp.io.write.tables import UNCERTAINTY_COLUMNS
 from geodp.release.release import Release
 from geodp.table.counts import CountTable, ReleasedTable
-from tests.io.write.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
+from tests.io.write.test_writers import GRIDS, KANTO, LAEA, released
 from tests.views import view_of
 
 
 def north_up(release):
     dense = release.table.to_dense()
     return dense[::-1] if release.grid.places[0].northwards else dense
-
-
-@pytest.mark.parametrize("name", ["mesh", "masked", "south", "nowhere", "unnamed", "one"])
-def test_raster_is_the_table(tmp_path, name):
-    grid = GRIDS[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", AccessWarning)
-        release, folder = written(tmp_path / "out", grid)
-    with geotiff.quiet():
-        valid, errors, notes = cog_validate(folder / "population.tif", strict=True)
-    assert valid, (errors, notes)
-    place = grid.places[0]
-    inside = INSIDE[::-1] if grid.mask else np.ones((place.rows, place.cols), bool)
-    with geotiff.quiet(), rasterio.open(folder / "population.tif") as raster:
-        count, error, low, high = raster.read()
-        assert raster.descriptions == ("population", *UNCERTAINTY_COLUMNS)
-        assert raster.units == ("persons",) * 4
-        assert np.isnan(raster.nodata)
-        assert raster.dtypes == ("float32",) * 4
-        tags = raster.tags()
-        event = release.event
-        assert tags["GEODP_UNIT"] == event.unit == "person"
-        assert tags["GEODP_NEIGHBOURS"] == event.neighbours
-        assert tags["GEODP_CONTRIBUTION"] == "1"
-        assert tags["GEODP_BUDGET"] == "epsilon = 1"
-        assert tags["GEODP_PRIVATE"] == "NO"
-        assert tags["TIFFTAG_SOFTWARE"] == f"geodp {geodp.__version__}"
-        if place.transform is not None:
-            assert raster.bounds == pytest.approx(place.bounds, abs=1e-12, rel=1e-15)
-            assert raster.crs == place.crs
-    card = json.loads((folder / "release.json").read_text("utf-8"))
-    (entry,) = (one for one in card["files"] if one["name"] == "population.tif")
-    assert entry["bands"] == ["population", *UNCERTAINTY_COLUMNS]
-    assert entry["nodata"] == "NaN, outside the domain"
-    assert (entry["data_type"], entry["unit"]) == ("float32", "persons")
-    assert np.array_equal(count, np.where(inside, north_up(release), np.nan), equal_nan=True)
-    assert (np.isnan(error) == ~inside).all()
-    largest = release.card().expected_error.blocks[0].largest
-    assert error[inside] == pytest.approx(largest, rel=1e-5)
-    assert (np.isnan(low) == ~inside).all()
-    assert (np.isnan(high) == ~inside).all()
-    assert (low[inside] <= count[inside]).all()
-    assert (count[inside] < high[inside]).all()
 
 
 @pytest.mark.law

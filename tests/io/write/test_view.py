@@ -35,15 +35,6 @@ def test_rows_in_chunks_are_all_rows(monkeypatch, tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
-def test_rows_that_nobody_read_to_their_end_are_made_again(monkeypatch, tmp_path):
-    monkeypatch.setattr(tables, "CHUNK", 50)
-    view = released().view("people")
-    with keep_rows(view, tmp_path) as kept:
-        next(iter(kept.rows("Writing")))
-        found = [row for one in kept.rows("Writing") for row in one.columns.to_pylist()]
-    assert found == view.all_rows.columns.to_pylist()
-
-
 def test_all_formats_of_a_release_cost_one_making_of_rows_and_of_intervals(monkeypatch, tmp_path):
     """Counted in cells: rows once, and intervals once more for the raster, which shows others."""
     release = released()

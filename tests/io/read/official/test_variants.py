@@ -24,7 +24,7 @@ from geodp.io.read.layout.presets import find_fitting
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from tests.io.read import dialects
-from tests.io.read.official.test_more_options import PUBLISHED, read_as, same, write_all
+from tests.io.read.official.test_more_options import PUBLISHED, read_as, same
 
 SPARE = ("98-401-X2021006_English_CSV_data.csv", "Zensus2022_Energietraeger_1km-Gitter.csv")
 """Files whose columns have one name, or whose encoding the command says."""
@@ -36,13 +36,6 @@ MANY = 4 if os.environ.get("CI") else 60
 """Writings of a table that the law asks; few where a run must be like the one before."""
 
 FORMS = (*dialects.TEXTS, *dialects.BOOKS, "jsonl", "parquet")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("forms")
-    write_all(path)
-    return path
 
 
 def rows_of(path: Path) -> list[list[str]]:
