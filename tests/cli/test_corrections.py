@@ -128,23 +128,6 @@ def test_a_notice_that_cannot_be_read_is_said_on_pages(office, text):
     shutil.rmtree(damaged)
 
 
-def test_every_reader_warns_once(office):
-    kind = office.kind
-    period = kind.periods[-1:]
-    tables = next(one.parent for one in (office.folder / "gone" / "public").rglob("*.parquet"))
-    for words in (
-        ("verify", "gone"),
-        ("report", "gone"),
-        ("map", "gone", "--output", "map.svg", "--overwrite"),
-        ("estimate", "gone", *(("--time", *period) if period else ()), *kind.region),
-        ("compare", f"gone/public/{period[0]}" if period else "gone", *kind.region, *kind.other),
-        ("export", tables, "--to", "csv:excel", "--output", "exported"),
-    ):
-        done = require(office.run(*words))
-        assert done.stderr.count(f"THIS RELEASE WAS WITHDRAWN on {DAY} (") == 1, words
-        assert f"{REASON} Use the release {identify(office.folder / 'new')}" in done.stderr
-
-
 def test_a_map_flags_what_was_withdrawn(tmp_path):
     desk = Desk(tmp_path, KINDS["counts"])
     for name in ("gone", "new"):
