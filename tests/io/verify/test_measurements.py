@@ -4,8 +4,6 @@ import json
 import re
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 import geodp
@@ -43,43 +41,6 @@ def refuse_or_name(folder, said):
     sign(folder)
     detail = " ".join(check.detail for check in verify(folder) if not check.ok)
     assert re.search(said, detail), detail
-
-
-def with_scale(rows, scale):
-    return rows.set_column(rows.schema.get_field_index("scale"), "scale", pa.array(scale))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda rows: rows.slice(1), "Nodes of a complete level are missing"),
-        (lambda rows: rows.slice(0, rows.num_rows - 1), "Nodes are missing or unexpected on level"),
-        (
-            lambda rows: pa.concat_tables([rows, rows.slice(rows.num_rows - 1)]),
-            "declares more rows",
-        ),
-        (
-            lambda rows: with_scale(rows, np.ones(rows.num_rows)),
-            "holds: population.measurements.parquet",
-        ),
-        (lambda rows: rows.drop_columns(["value"]), "Measurements in .* cannot be read"),
-        (lambda rows: rows.drop_columns(["law"]), "holds: population.measurements.parquet"),
-    ],
-)
-def test_other_rows_are_found(folder, change, said):
-    path = folder / "population.measurements.parquet"
-    rows = pa.parquet.read_table(path)
-    pa.parquet.write_table(change(rows), path)
-    refuse_or_name(folder, said)
-
-
-@pytest.mark.parametrize(("name", "value"), [("law", "Gauss"), ("complete", False), ("keys", 2)])
-def test_another_codebook_is_found(folder, name, value):
-    path = folder / "population.measurements.json"
-    book = json.loads(path.read_text())
-    book["levels"][0][name] = value
-    path.write_text(json.dumps(book))
-    refuse_or_name(folder, "[Mm]easurements|level")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 import json
 import shutil
-import sqlite3
 import xml.etree.ElementTree as ET
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -237,31 +235,3 @@ def test_styles_have_one_class_of_counts_below_an_offices_limit(whole, nonnegati
     assert [one.get("label") for one in ranges][:1] == (
         [f"<{limit:,}"] if nonnegative else ["below 0"]
     )
-
-
-def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path):
-    from geodp.io.write.export.vector import GeoPackageExport
-
-    counts = np.arange(KANTO.size).reshape(KANTO.shape) % 50
-    table = geodp.CountTable.from_dense(counts, KANTO)
-    for name, said in (("plain", None), ("few", {"display_below": 10})):
-        terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
-        release = geodp.publish(table, metadata=said, **terms)
-        release.write(tmp_path / name)
-        GeoPackageExport().write(geodp.open(tmp_path / name).view(), tmp_path / f"{name}.x")
-    public = {name: tmp_path / name / "public" for name in ("plain", "few")}
-    texts = {name: (path / "population.qml").read_text("utf-8") for name, path in public.items()}
-    assert "&lt;10" in texts["few"]
-    assert "&lt;" not in texts["plain"]
-    for file in ("population.gpkg", "../../{}.x"):
-        for name, path in public.items():
-            with closing(sqlite3.connect(path / file.format(name))) as base:
-                rows = base.execute("SELECT population FROM population ORDER BY 1").fetchall()
-            assert [count for (count,) in rows] == sorted(release.table.count.tolist())
-    tables = [(path / "population.csv").read_bytes() for path in public.values()]
-    assert tables[0] == tables[1]
-    with (
-        rasterio.open(public["few"] / "population.tif") as one,
-        rasterio.open(public["plain"] / "population.tif") as other,
-    ):
-        assert np.array_equal(one.read(), other.read(), equal_nan=True)

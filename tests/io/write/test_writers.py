@@ -4,7 +4,6 @@ import os
 import tracemalloc
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -20,7 +19,6 @@ from geodp.io.write import csv as csv_format
 from geodp.io.write import geotiff, parquet, picture, tables
 from geodp.io.write.view import View
 from geodp.release.release import Release
-from geodp.table.card import drop_written
 from geodp.table.counts import Cells, CountTable, ReleasedTable
 from tests.refusals import refuses
 
@@ -63,23 +61,6 @@ def written(path, grid):
 def rows_of(folder):
     with (folder / "population.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-@pytest.mark.parametrize("name", GRIDS)
-def test_the_folder_lists_itself(tmp_path, name):
-    release = released(GRIDS[name])
-    paths = release.write(tmp_path / "out", restricted={"rows": 7, "path": Path("x")})
-    public, hidden = tmp_path / "out" / "public", tmp_path / "out" / "restricted"
-    assert paths["public"] == sorted(map(str, public.iterdir()))
-    assert paths["restricted"] == sorted(map(str, hidden.iterdir()))
-    card = json.loads((public / "release.json").read_text(encoding="utf-8"))
-    assert drop_written(card) == release.card().to_json()
-    listed = {entry["name"] for entry in card["files"]}
-    assert listed.isdisjoint(entry["name"] for entry in card["left_out"])
-    assert ("population.tif" in listed) == (name not in ("pairs", "axes"))
-    assert ("population.png" in listed) == (name != "axes")
-    assert json.loads((hidden / "run.json").read_text()) == {"rows": 7, "path": "x"}
-    assert "CONFIDENTIAL" in (hidden / "README.txt").read_text()
 
 
 @pytest.mark.parametrize("writer", ["all", "csv", "parquet", "cog", "png"])
@@ -162,27 +143,6 @@ def test_one_cell_of_a_huge_grid_is_written(tmp_path):
     tracemalloc.stop()
     row = rows_of(tmp_path / "out" / "public")[0]
     assert float(row["x"]) == 4_000_000 + 1000 * ((1 << 34) - 0.5)
-
-
-@pytest.mark.parametrize("name", ["mesh", "attributes", "masked", "south", "unnamed"])
-def test_geoparquet_holds_the_cells(written_once, name):
-    grid = GRIDS[name]
-    release, folder = written_once(grid)
-    frame = geopandas.read_parquet(folder / "population.parquet")
-    place = grid.places[0]
-    assert frame.crs == place.crs
-    assert frame["population"].tolist() == release.table.count.tolist()
-    assert frame.is_valid.all()
-    assert all(shape.exterior.is_ccw for shape in frame.geometry)
-    row, col = grid.decode(release.table.key)[:2]
-    x, y = place.edges()
-    low, high = np.minimum(y[row], y[row + 1]), np.maximum(y[row], y[row + 1])
-    assert (shapely.bounds(frame.geometry) == np.stack([x[col], low, x[col + 1], high], 1)).all()
-    about = json.loads(
-        pyarrow.parquet.read_schema(folder / "population.parquet").metadata[b"geodp"]
-    )
-    assert about["epsilon"] == "1"
-    assert about["private"] is False
 
 
 def test_geoparquet_is_read_by_window(tmp_path, monkeypatch):
