@@ -1,7 +1,6 @@
 """What islands cost, how near pyramids come on the sparsest maps, and maps never used."""
 
 import json
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -101,22 +100,3 @@ def test_all_are_measured():
     assert [row["map"] for row in found["rows"]] == ["kanto", "flow"]
     assert all(0 < row["best"]["mean"] < 2 for row in found["rows"])
     assert "kanto" in signal.show(found)
-
-
-def test_zeros_are_off_by_the_people():
-    table = geodp.CountTable.from_dense(np.diag([3, 0, 5, 0]), geodp.Grid.regular((4, 4)))
-    families = sparsest.draw_families(("cells",), table.grid, sparsest.Proxy(table, "diagonal"))
-    assert sparsest.errors_of_zeros(table, families)["cells"] == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("epsilon", ["1/5", "1"])
-def test_the_least_error_of_cells_is_that_of_the_best_rule(epsilon):
-    """Which for counts of two kinds publishes the larger from some noisy count on."""
-    counts = np.zeros((64, 64), np.int64)
-    counts[:16] = 12
-    table = geodp.CountTable.from_dense(counts, geodp.Grid.regular(counts.shape))
-    decay, seen = np.exp(-float(Fraction(epsilon))), np.arange(-400, 401)
-    empty, full = ((1 - decay) / (1 + decay) * decay ** np.abs(seen - n) for n in (0, 12))
-    errors = [12 * (0.75 * empty[bar:].sum() + 0.25 * full[:bar].sum()) for bar in range(801)]
-    assert sparsest.min_error(table, epsilon) == pytest.approx(min(errors), rel=1e-6)
-    assert min(errors) < 3 == counts.mean()
