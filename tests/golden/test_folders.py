@@ -20,8 +20,8 @@ ONLY_EPSILON = ("selection", "local round")
 
 RESUMED = (
     *("counts-prior", "parts", "series-both", "households", "households-by-size"),
-    *("flows-labels", "flows-counted-prior", "flows-pings", "flows-units", "flows-mask"),
-    *("amounts-classes", "amounts-series", "select-regions", "select-clip"),
+    *("flows-labels", "flows-counted-prior", "flows-units"),
+    *("amounts-classes", "amounts-series", "select-clip"),
 )
 """Cases that are interrupted, at least one of every kind that resumes."""
 

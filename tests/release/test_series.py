@@ -185,10 +185,11 @@ def test_two_periods_are_compared(kind, series):
     given = region(kind, EVERYWHERE)
     if kind.startswith("flows"):
         given = (given,)
-    change, back = series.compare(*given), series.compare(*given, times=("2020", "2015"))
+    change = series.compare(*given)
     if not kind.startswith("flows"):
+        back = series.compare(*given, times=("2020", "2015"))
         change, back = (find_change(kind, one) for one in (change, back))
-    assert change.value == pytest.approx(-back.value)
+        assert change.value == pytest.approx(-back.value)
     told = {since: series.changes(*given, since=since) for since in ("previous", "first")}
     assert told["previous"] == told["first"]
     assert [*told["first"]] == [TIMES.names]

@@ -12,7 +12,7 @@ from tests.io.read.damage import FORMS, cuts, mutate, outcomes
 from tests.io.read.dialects import same
 
 EVERY = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-MANY, FEW = 100, 5
+MANY, FEW = 100, 8
 MUTATIONS, SAMPLE = 120, 3
 
 
