@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import geodp
 from geodp.errors import CodeError, GeodpError, InputError, Rule, UsageError, is_name
-
-PACKAGE = Path(geodp.__file__).parent
+from tests.sources import FILES, walk
 
 SEVERAL_WORDINGS = {
     *("attribute-of-other-name", "attribute-order-unknown"),
@@ -30,14 +28,7 @@ SEVERAL_WORDINGS = {
 def sources() -> dict[Path, list[ast.AST]]:
     """All nodes of the classes, calls and assignments of every module."""
     kept = (ast.ClassDef, ast.Call, ast.Assign)
-    return {
-        path: [
-            node
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, kept)
-        ]
-        for path in PACKAGE.rglob("*.py")
-    }
+    return {path: [node for node in walk(path) if isinstance(node, kept)] for path in FILES}
 
 
 @pytest.fixture(scope="module")

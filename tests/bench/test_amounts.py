@@ -47,14 +47,6 @@ def test_every_method_is_measured(small):
     assert [row["share of sums"] for row in found["shares"]] == [*amounts.SHARES]
 
 
-def test_parts_are_measured_alone_and_others_kept(small):
-    found = amounts.measure(None, epsilon=(1,), trials=1, parts=["coverage"])
-    budgets = {row["epsilon"] for row in found["coverage"]}
-    assert budgets == {"1", *map(str, amounts.LARGE)}
-    for part in ("settings", *amounts.PARTS):
-        assert part == "coverage" or found[part] == FOUND[part]
-
-
 def test_intervals_of_squares_hold_at_every_budget():
     budgets = {row["epsilon"] for row in FOUND["coverage"]}
     assert budgets == {*map(str, (*amounts.EPSILONS, *amounts.LARGE))}
@@ -74,15 +66,6 @@ def test_intervals_of_records_that_live_alone_hold():
 def test_intervals_of_differences_hold():
     for row in FOUND["differences"]:
         assert all(row[name] is None or row[name] >= 0.95 for name in amounts.NAMES)
-
-
-def test_incomes_are_what_they_say():
-    truth = amounts.make_incomes(people("", None))
-    assert np.array_equal(truth.classes.sum(axis=-1), truth.number)
-    assert truth.total.sum() == truth.table.above.sum()
-    middles = (np.array(amounts.EDGES[1:]) + np.array(amounts.EDGES[:-1])) / 2
-    assert (truth.classes @ middles).sum() == pytest.approx(truth.total.sum(), rel=0.03)
-    assert truth.total.sum() < truth.unclipped.sum()
 
 
 def test_methods_without_noise_give_the_truth():

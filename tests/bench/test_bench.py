@@ -11,21 +11,16 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import UsageError
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
-from bench import tables
 from bench.baselines import libraries
 from bench.inputs import named, public
 from bench.measure import cost
 from bench.measure import errors as accuracy
 from bench.suites import (
-    audit,
     held_out,
-    methods,
-    peers,
     pyramid,
     pyramid_parts,
     rectangles,
@@ -61,13 +56,6 @@ def test_methods_from_the_command_line(tmp_path):
     assert found["rows"][0]["visited"] == 256
 
 
-def test_a_method_that_refuses_is_listed_and_not_run():
-    found = methods.measure(methods=["ugrid"], data=["trips"], size=[2], trials=1, rounds=1)
-    assert found["rows"] == []
-    assert found["refused"][0]["method"] == "ugrid"
-    assert "Not measured" in methods.show(found)
-
-
 @pytest.fixture
 def no_processes(monkeypatch):
     """Memory is not measured: a process for each peer takes seconds."""
@@ -83,24 +71,6 @@ def test_hot_spots_of_both_are_the_true_ones(monkeypatch):
     found = select.measure(k=3, rounds=1)
     assert [row["true"] for row in found["rows"]] == [3] * 4
     assert "OpenDP make_noisy_top_k, map" in select.show(found)
-
-
-def test_peers_measure_what_is_there():
-    ours = ["topdown"]
-    others = ["NumPy laplace, each cell", "PyWavelets Privelet"]
-    found = peers.measure(ours, others, data="clusters", size=16, trials=2, rounds=1)
-    listed = [row["peer"] for row in found["rows"] + found["missing"]]
-    assert sorted(listed) == sorted(["geodp topdown", *others])
-    assert found["rows"][0]["ratio"] == 1
-    assert found["rows"][0]["negative"] == 0
-    assert "geodp topdown" in peers.show(found)
-
-
-@pytest.mark.usefixtures("no_processes")
-def test_a_peer_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr(libraries, "version", lambda package: package == "geodp" or None)
-    found = peers.measure(["topdown"], ["diffprivlib histogramdd"], "clusters", 16, rounds=1)
-    assert {"peer": "diffprivlib histogramdd", "reason": "not installed"} in found["missing"]
 
 
 @pytest.mark.parametrize("other", libraries.OTHERS, ids=lambda other: other.name)
@@ -155,17 +125,6 @@ def test_errors_by_area_and_of_rectangles_by_definition():
     assert accuracy.scaled_error(np.array([3.0, 4.0]), 10) == pytest.approx(5 / 20)
 
 
-def test_errors_by_area_agree_with_the_library():
-    table = named.load("clusters", 16)
-    truth = table.to_vector()
-    run, vector = libraries.of_method("laplace").prepare(table, Fraction(1, 10))
-    own = np.mean([accuracy.by_area(vector(run(t)) - truth) for t in range(100)], axis=0)
-    found = geodp.evaluate(
-        table, methods="laplace", epsilon="0.1", trials=100, public=True, contribution=1
-    )
-    assert own[:5:2] == pytest.approx(found.to_dict()["methods"]["laplace"]["mae"][:3], rel=0.1)
-
-
 @pytest.mark.parametrize("name", ["clusters", "uniform", "trips"])
 def test_data_are_the_same_every_time(name):
     first = named.load(name, 8)
@@ -176,52 +135,11 @@ def test_data_are_the_same_every_time(name):
     assert set(first.grid.shape) == {8}
 
 
-@pytest.mark.parametrize("shape", named.SHAPES)
-def test_a_sample_has_exactly_its_scale(shape):
-    assert named.sample(shape, 16, 12_345).count.sum() == 12_345
-
-
-def test_unknown_data_and_odd_sizes_are_refused():
-    with pytest.raises(UsageError):
-        named.load("nowhere", 16)
-    with pytest.raises(UsageError):
-        named.load("clusters", 17)
-    with pytest.raises(UsageError):
-        named.load("kanto-example", 1024)
-
-
-def test_a_contender_that_fails_alone_gives_its_reason():
-    found = cost.alone("topdown", "nowhere", 16, Fraction(1), 10)
-    assert "data must be one of" in found["problem"]
-
-
-def test_patience_ends_the_rounds():
-    found = cost.alternate({"slow": lambda trial: None, "other": lambda trial: None}, 3, -1)
-    assert [one["rounds"] for one in found.values()] == [1, 1]
-
-
-def test_figures_are_written_for_people():
-    numbers = [None, 0, 0.0, 1234567, 12.34, 123.4, 9.999, 0.00123, 1e4]
-    assert [tables.text(n) for n in numbers] == [
-        *("-", "0", "0", "1,234,567", "12.3", "123", "10.0", "0.0012", "10,000")
-    ]
-    rows = [{"name": "a", "n": 1}, {"name": "bcd", "n": 20}]
-    assert tables.table(rows) == "name   n\na      1\nbcd   20"
-    assert tables.markdown(rows).splitlines()[1] == "| --- | ---: |"
-
-
 def test_audits_are_as_fast_as_is_claimed():
     found = saved("audit")
     for row in found["rows"]:
         most = {"sma": 1 / 2, "k-a": 1, "gen": 10}[row["what"][:3]]
         assert row["geodp"] <= most * row["its"]
-
-
-def test_audits_are_measured():
-    found = audit.measure(rows=2000, runs=1)
-    assert [row["what"].partition(" ")[0] for row in found["rows"]].count("smallest") == 3
-    assert audit.plain("0.632120558828", "1", "1e-4")
-    assert "k-anonymity" in audit.show(found)
 
 
 def test_settlements_are_planted_alone_on_land():

@@ -10,7 +10,6 @@ import geodp
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import detail
-from geodp.grid.joint import split_grid
 
 PLACES = geodp.Grid.regular((16, 16))
 
@@ -19,21 +18,6 @@ PLACES = geodp.Grid.regular((16, 16))
 def source():
     grid = PLACES.with_attribute("sex", ["m", "f"]).with_attribute("age", list("abcdefgh"))
     return geodp.CountTable.from_dense(np.random.default_rng(0).poisson(30, (*grid.shape,)), grid)
-
-
-def test_more_detail_is_about_the_same_people(source):
-    joint = split_grid(source.grid)
-    cell, part = joint.split(source.key)
-    for nations in (1, 6):
-        fine = detail.refine(source, nations)
-        own = split_grid(fine.grid)
-        assert own.parts == 42 * nations
-        at, of = own.split(fine.key)
-        age = np.repeat(np.arange(8), detail.BANDS)[of // nations % 21]
-        held = np.zeros((256, 16), np.int64)
-        np.add.at(held, (at.astype(int), of // (21 * nations) * 8 + age), fine.count)
-        assert held[cell.astype(int), part].tolist() == source.count.tolist()
-        assert held.sum() == source.count.sum()
 
 
 def test_errors_are_those_of_one_sex(source, monkeypatch):

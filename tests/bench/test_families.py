@@ -116,17 +116,3 @@ def test_shares_for_regions_are_as_small_as_by_brute_force():
             values.append(float(np.exp(weights @ np.log(own @ np.array(v)) / 2)))
     best = from_below((16, 16), tuple(2 / (np.array(found.parts) / 10_000) ** 2))
     assert float(np.exp(weights @ np.log(own @ np.array(best)) / 2)) <= min(values) * 1.001
-
-
-def test_a_map_without_cells_has_no_people_and_no_errors():
-    nothing = np.empty(0)
-    found = MapDifference(geodp.Grid.regular((8, 8)), np.empty(0, np.uint64), nothing, nothing)
-    people, error = found.at(np.arange(3, dtype=np.uint64))
-    assert people.tolist() == error.tolist() == [0, 0, 0]
-
-
-def test_regions_of_a_family_do_not_depend_on_others():
-    (alone,) = groups_of(SMALL, ("municipalities",))
-    together = next(one for one in groups_of(SMALL) if one.name == "municipalities")
-    assert np.array_equal(alone.key, together.key)
-    assert np.array_equal(alone.start, together.start)

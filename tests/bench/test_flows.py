@@ -2,11 +2,9 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import geodp
-from bench.inputs.hours import add_hours
 from bench.inputs.trips import make_radiation
 from bench.suites import flows
 from geodp.privacy.key import NoiseKey
@@ -88,30 +86,12 @@ def test_what_a_bound_leaves_is_as_long_as_what_it_drops():
         assert 99 < row["length"] < 101
 
 
-def test_figures_of_a_table_beside_itself_are_perfect():
-    trips = make_radiation(1, 200, side=8).table
-    figures = flows.compare(trips, trips)
-    assert all(figures[f"right {side}"] == 100 for side in flows.SIDES)
-    assert all(figures[f"error {side}"] == 0 for side in flows.SIDES)
-    assert (figures["empty"], figures["missing"], figures["length"]) == (0, 0, 100)
-    none = np.empty(0, np.uint64), np.empty(0, np.int64)
-    nothing = flows.compare(trips, geodp.CountTable.from_keys(trips.grid, *none))
-    assert (nothing["right 8"], nothing["missing"]) == (0, 100)
-
-
 @pytest.mark.parametrize("peer", [one for one in flows.PEERS if not one.startswith("OpenDP")])
 def test_every_peer_releases_pairs(peer):
     trips = make_radiation(2, 300, side=8).table
     released = flows.PEERS[peer](trips, 1, NoiseKey(bytes(32)))
     assert isinstance(released, geodp.CountTable)
     assert released.grid == trips.grid
-
-
-def test_made_trips_follow_no_law_of_distance():
-    made = make_radiation(3, 500, side=8)
-    assert made.person.size == made.index.shape[1]
-    assert made.index.max() < 8
-    assert made.table.count.sum() == made.person.size
 
 
 def hours_of(method, most):
@@ -137,22 +117,3 @@ def test_flows_by_hour_are_better_than_hourly_pairs_and_cost_the_day_little():
             for one in others
         )
     assert min(row["held"] for row in FOUND["hourly"]) >= 95
-
-
-def test_hours_are_added_and_compared():
-    pairs = geodp.Grid.regular((8, 8)).pairs()
-    index = np.random.default_rng(0).integers(0, 8, (4, 500))
-    trips = geodp.CountTable.from_index(pairs, index, np.full(500, 9))
-    hourly = add_hours(trips)
-    assert hourly.count.sum() == trips.count.sum()
-    assert np.array_equal(add_hours(trips).count, hourly.count)
-    same = flows.compare_hours(hourly, hourly)
-    assert all(same[f"{name} {side}"] == 100 for name in ("right", "all hours") for side in (1, 8))
-    assert (same["empty"], same["missing"], same["origins 8"]) == (0, 0, 100)
-    later = hourly.grid.decode(hourly.key)
-    later[4] = (later[4] + 1) % 24
-    moved = flows.compare_hours(
-        hourly, geodp.CountTable.from_index(hourly.grid, later, hourly.count)
-    )
-    assert moved["all hours 1"] == 100
-    assert moved["right 1"] < 100

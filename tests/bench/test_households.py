@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-import geodp
 from bench.suites import households
 from tests.kinds.households.test_publish import sizes_on
 
@@ -29,20 +28,6 @@ def test_every_method_is_measured(monkeypatch):
     assert len(found["coverage"]) == 2 * len(households.RELEASED)
     assert [row["map"] for row in found["full"]] == [*households.FULL_MAPS]
     assert "below 50" in households.show(found)
-
-
-def test_two_releases_are_what_they_say():
-    truth = households.Truth.of(sizes_on(geodp.Grid.regular((8, 8)), scale=9))
-    key = geodp.NoiseKey(bytes(32))
-    persons, homes = households.two_releases(7)(truth, 10**6, key)
-    assert np.array_equal(persons, truth.persons)
-    assert np.array_equal(homes, truth.homes)
-    fitted, same = households.fitted(truth, 10**6, key)
-    assert np.array_equal(fitted, truth.persons)
-    assert np.array_equal(same, truth.homes)
-    truncated, _ = households.two_releases(3, 3)(truth, 10**6, key)
-    dense = truth.sizes.to_dense()
-    assert np.array_equal(truncated, (dense * np.minimum(np.arange(1, 8), 3)).sum(-1))
 
 
 def rows(protected, method):

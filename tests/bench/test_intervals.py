@@ -6,8 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import geodp
-
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.inputs import regions
 from bench.inputs.synthetic import draw_lattice
@@ -35,19 +33,6 @@ def test_the_width_is_that_over_the_narrowest_of_the_same_form():
     assert intervals.over_narrowest(truth, count, count - 3.92, count + 3.92) == pytest.approx(
         2, abs=0.04
     )
-
-
-def test_classes_are_named_by_what_is_public():
-    source = draw_lattice()
-    found = regions.draw(source, 6, np.random.default_rng(1))
-    assert {"municipalities", "rectangles", "polygons anywhere"} <= {*found}
-    assert all(source.counts_at(one.key).all() for one in found["along a coast, land"])
-    assert not any(source.counts_at(one.key).any() for one in found["along a coast, sea"])
-    release = geodp.publish(source, epsilon=1, contribution=1)
-    classes = intervals.cells_by_count(release, np.random.default_rng(1))
-    counts = {name: release.table.counts_at(key) for name, key in classes.items()}
-    assert not counts["cells released as 0, beside others"].any()
-    assert (counts["cells released as 1 to 999"] > 0).all()
 
 
 @pytest.mark.law

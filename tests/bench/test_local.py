@@ -26,12 +26,6 @@ def test_it_measures_what_is_there(monkeypatch):
     assert "5,000 reports from Parquet" in local.show(found)
 
 
-def test_a_figure_is_met_on_its_own_side():
-    row = local.compare_with_target("a", "b", 101.0, 100, 1.0, True)
-    assert row["met"]
-    assert not local.compare_with_target("a", "b", 101.0, 100, 1.0, False)["met"]
-
-
 def test_errors_are_those_of_a_list_of_counts():
     value = np.array([0, 0, 1, 2])
     assert local.rmse(np.array([2.0, 1.0, 1.0, 0.0]), value) == 0

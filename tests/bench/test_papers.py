@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bench.baselines.papers import adaptive_grid, hdmm, privtree
-from geodp.mechanisms.baselines.matrix import gram_of
 
 SMALL = np.random.default_rng(1).poisson(30, (32, 24)).astype(np.int64)
 
@@ -53,14 +52,6 @@ def test_without_a_decay_a_high_tree_costs_more(monkeypatch):
     assert max(lose(path, scale) for path in paths()) > 0.5
 
 
-def test_a_tree_follows_people():
-    people = np.zeros((64, 64), np.int64)
-    people[5, 9] = 100_000
-    found = privtree.release(people, 1.0, np.random.default_rng(3))
-    assert found[5, 9] == pytest.approx(100_000, abs=30)
-    assert np.unique(found).size < 64  # a path of leaves, not a leaf for every cell
-
-
 def test_grids_have_the_sizes_of_the_paper():
     assert adaptive_grid.count_blocks(1_000_000, 1) == 80  # the root of N epsilon / 10 is 317
     assert adaptive_grid.count_blocks(9_000, 0.1) == 10
@@ -80,43 +71,11 @@ def test_a_person_is_in_one_block_and_in_one_part():
     assert adaptive_grid.SHARE + (1 - adaptive_grid.SHARE) == 1
 
 
-def test_parts_agree_with_the_average_that_has_the_least_variance():
-    parts = np.full(9, 2.0)
-    found = adaptive_grid.make_consistent(27.0, parts)
-    variances = 1 / adaptive_grid.SHARE**2, 9 / (1 - adaptive_grid.SHARE) ** 2
-    best = (27 / variances[0] + 18 / variances[1]) / (1 / variances[0] + 1 / variances[1])
-    assert found.sum() == pytest.approx(best)
-    assert np.ptp(found) < 1e-12
-
-
-def test_with_next_to_no_noise_the_grid_gives_back_an_even_map():
-    even = np.full((40, 40), 50, np.int64)
-    found = adaptive_grid.release(even, 1e6, np.random.default_rng(4))
-    assert found == pytest.approx(even, abs=1e-3)
-
-
 def test_a_strategy_for_ranges_is_as_good_as_its_authors():
     strategy = hdmm.choose(256)
     assert np.abs(strategy).sum(axis=0) == pytest.approx(1)
     assert hdmm.error_of(strategy, 256) < 5.75  # 5.736 in the description of their code
     assert hdmm.error_of(np.eye(256), 256) > 9
-
-
-def test_the_error_of_a_strategy_is_that_of_its_queries():
-    strategy = hdmm.choose(12)
-    ranges = np.array([[a <= i <= b for i in range(12)] for a in range(12) for b in range(a, 12)])
-    weights = ranges.astype(float) @ np.linalg.pinv(strategy)
-    assert hdmm.error_of(strategy, 12) == pytest.approx(np.sqrt((weights**2).sum(axis=1).mean()))
-
-
-def test_the_gradient_of_the_loss():
-    mixed, gram = np.random.default_rng(5).random((2, 8)), gram_of("ranges", 8)
-    value, gradient = hdmm.loss(mixed, gram)
-    for place in range(mixed.size):
-        step = np.zeros(mixed.size)
-        step[place] = 1e-6
-        change = hdmm.loss(mixed + step.reshape(mixed.shape), gram)[0] - value
-        assert change / 1e-6 == pytest.approx(gradient[place], rel=1e-3)
 
 
 def test_with_next_to_no_noise_least_squares_gives_back_the_map():

@@ -35,13 +35,3 @@ def test_differences_are_those_of_a_plain_loop():
                 law += spread(mean[some]).tolist()
     assert found["1"] == pytest.approx(sum(squares) / sum(law))
     assert found["4,096"] is None
-
-
-def test_regions_are_inhabited_and_have_their_people():
-    grid = geodp.Grid.regular((96, 96)).with_attribute("sex", ["f", "m"])
-    grid = grid.with_attribute("age", ["a", "b", "c"])
-    people = np.random.default_rng(2).poisson(0.2, grid.shape)
-    found = bench.list_regions(geodp.CountTable.from_dense(people, grid))
-    assert len(found) == 5 * bench.REGIONS
-    for region, held in found[:10]:
-        assert people[tuple(grid.decode(region.key))].sum() == held

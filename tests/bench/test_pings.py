@@ -2,8 +2,6 @@
 
 import json
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
@@ -23,24 +21,6 @@ def test_all_sizes_were_measured():
     kept = json.loads(pings.SAVED.read_text(encoding="utf-8"))
     assert {row["pings"] for row in kept["rows"]} == {*pings.SIZES}
     assert all("problem" not in row for row in kept["rows"])
-
-
-def test_every_person_is_at_four_places_on_every_day(small):
-    rows = pings.make(40_000).read_all()
-    assert rows.num_rows == 40_000
-    person = rows["id"].to_numpy(zero_copy_only=False)
-    names, number = np.unique(person, return_counts=True)
-    # Two groups of persons, each in ten blocks.
-    assert len(names) == 100
-    assert {*map(len, names)} == {10}
-    assert (number == 400).all()
-    day = rows["t"].cast(pa.int64()).to_numpy() // 86_400
-    for name in names[:5]:
-        mine = person == name
-        assert len(np.unique(day[mine])) >= pings.VISITS
-        places = np.round(np.stack([rows["lat"].to_numpy(), rows["lon"].to_numpy()])[:, mine], 2)
-        # A rounded place may fall to either side of an edge.
-        assert 2 <= len(np.unique(places, axis=1).T) <= 16
 
 
 def test_both_readers_read_the_pings(small, tmp_path):

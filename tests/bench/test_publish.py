@@ -37,21 +37,8 @@ def test_peers_write_every_file_of_rows(found):
     assert [line["example"] for line in lines if line["phase"] == "read"] != [None]
 
 
-def test_a_command_that_fails_says_why(tmp_path):
-    done = phases.publish(["no-such-file.csv", "--epsilon", "1"], tmp_path / "out", tmp_path)
-    assert done["problem"].startswith("Error: ")
-    assert done.keys() == {"problem"}
-
-
 def test_all_parts_and_inputs_were_measured():
     kept = json.loads(publish.SAVED.read_text(encoding="utf-8"))
     assert "](publish.png)" in publish.DOCUMENT.read_text(encoding="utf-8")
     assert {row["input"] for row in kept["phases"]} >= {"example", "Japan", "Europe"}
     assert all(kept[part] for part in PARTS)
-
-
-def test_bars_are_cut_into_all_phases():
-    from bench.suites.publish_figure import PARTS as CUTS
-
-    cut = [phase for names, _ in CUTS.values() for phase in names]
-    assert sorted(cut) == sorted(phases.PHASES)

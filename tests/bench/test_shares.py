@@ -38,25 +38,6 @@ def test_small_domains_have_the_default_s_levels():
         assert plan.parts == ((448, 9552) if pattern == "4-6" else (476, 9524))
 
 
-def test_chains_of_patterns_split_all_bits():
-    for pattern in shares.PATTERNS:
-        for bits in range(1, 40):
-            chain = shares.chain_of(bits, pattern)
-            assert sum(chain) == bits
-            assert max(chain) <= 12  # a node has at most 4,096 children
-
-
-def test_maps_of_one_place_are_left_out_together():
-    rows = [
-        {"data": data, "pattern": pattern, "value": value}
-        for data, best in (("a-2011-1", "3-6"), ("a-2018-1", "3-6"), ("b-2010", "4-5"))
-        for pattern, value in {**dict.fromkeys(shares.PATTERNS, 0.0), best: -1.0}.items()
-    ]
-    assert shares.best(rows) == "3-6"
-    assert shares.best(rows, "a-2011-1") == "4-5"
-    assert shares.best(rows, "b-2010") == "3-6"
-
-
 def test_the_committed_figures_show_what_is_claimed():
     """Means over the maps, and two patterns between which the maps hardly choose."""
     for epsilon, most in (("0.1", (0.33, 0.34, 0.39)), ("1", (0.20, 0.29, 0.32))):
@@ -102,9 +83,3 @@ def test_errors_of_blocks_are_those_of_their_sums(shape):
     for size in range(grid.bits + 1):
         blocks = error.reshape(-1, 1 << size).sum(axis=1)
         assert sums[:, size].tolist() == [np.abs(blocks).sum(), (blocks**2).sum()]
-
-
-def test_a_ratio_that_is_left_to_chance_is_not_told():
-    row = {"mae": [0.5, 1.5, 0.7], "rmse": [0.6, 0.1, 0.2], "error": [0.01, 0.06, 0.02]}
-    assert shares_bound.worst(row) == pytest.approx((0.7, 0.014, 2))
-    assert shares_bound.worst(row, 2) == pytest.approx((0.6, 0.006, 0))

@@ -25,10 +25,9 @@ from geodp.privacy.noise import node
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.inputs import synthetic
-from bench.measure import instructions, machine, node_counts, publishing, refinement
+from bench.measure import instructions, machine, refinement
 from bench.measure.refinement import Refinement
-from bench.suites import against, large, speed, speed_growth, speed_parts
-from geodp.errors import UsageError
+from bench.suites import speed, speed_growth, speed_parts
 
 pytestmark = pytest.mark.law
 
@@ -158,14 +157,6 @@ def further_digits(one):
     return len(opened)
 
 
-def test_ancestors_by_definition():
-    draw = np.random.default_rng(3)
-    key = np.unique(draw.integers(0, 1 << 62, 300, dtype=np.uint64))
-    naive = [np.unique(key >> np.uint64(62 - level)).size for level in range(63)]
-    assert node_counts.ancestors(key, 62).tolist() == naive
-    assert node_counts.ancestors(key[:0], 62).tolist() == [0] * 63
-
-
 def test_bytes_moved_by_the_sort_are_as_recorded():
     key, count = scattered(100_000) >> np.uint64(24), np.arange(100_000)
     assert key_lists.sort_pairs(key, count, np.empty_like(key), np.empty_like(count)) == MOVED
@@ -214,109 +205,8 @@ def test_serial_threads_parts_dense_and_numpy_are_identical(tiny):
     tiny["identical"][0]["identical"] = True
 
 
-def test_exponents_of_known_powers():
-    rows = [
-        {"method": method, "varied": "n", "output_bits": 7 * x, "visited": x**2, "seconds": x**3}
-        for method in refinement.METHODS
-        for x in (10, 100, 1000)
-    ]
-    for row in speed_growth.exponents(rows):
-        assert row["time / m+ log2 n"] == pytest.approx(3)
-        assert row["time / visited"] == pytest.approx(1.5)
-
-
-def test_the_plot_is_drawn(tiny, tmp_path):
-    speed_growth.draw(tiny["growth"], tmp_path / "growth.png")
-    assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_memory_is_drawn(tmp_path):
-    rows = json.loads(speed.SAVED.read_text(encoding="utf-8"))["memory"]
-    speed_growth.draw_memory(rows, tmp_path / "memory.png")
-    assert (tmp_path / "memory.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_memory_of_a_process_of_its_own(tmp_path):
-    synthetic.save(synthetic.clustered(30, 3000), tmp_path)
-    found = refinement.alone(tmp_path, 30, "topdown")
-    assert found["output"] == Refinement("topdown", synthetic.clustered(30, 3000)).run()[0].size
-    assert 0 <= found["peak_bytes"] < found["resident_bytes"]
-
-
-def test_a_process_that_fails_gives_its_reason():
-    assert "bench.nothing" in refinement.child("bench.nothing", {})["problem"]
-
-
-def test_two_trees_take_turns_and_the_least_of_each_is_kept():
-    seconds = iter([3.0, 2.0, 2.5, 1.0])
-    seen = []
-
-    def run(tree, task):
-        seen.append(tree)
-        return {"seconds": next(seconds), "visited": 10, "output": 2, "peak_bytes": 96}
-
-    one = {"table": "clustered", "bits": 18, "occupied": 2, "method": "pyramid", "threads": 1}
-    with mock.patch.object(against, "run", run):
-        least = against.alternate({"before": Path("a"), "now": Path("b")}, one, 2)
-    assert seen == [Path("a"), Path("b")] * 2
-    assert [least[name]["seconds"] for name in ("before", "now")] == [2.5, 1.0]
-    rows = [{**one, **least, "method": m, "ratio": 2.5} for m in refinement.METHODS]
-    assert "pyramid: geometric mean 2.50, worst 2.50" in against.show({"rows": rows})
-
-
-def test_a_commit_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="no such commit"):
-        against.unpack("nothing-of-the-kind", tmp_path / "tree")
-
-
-def test_records_are_written_read_and_counted(tmp_path):
-    (row,) = large.stream(20_000, 1000, "1MiB", tmp_path)
-    assert row["file_bytes"] > large.RECORD * 20_000
-    assert 900 < row["occupied"] <= 1000
-    assert row["read_peak_bytes"] >= 0
-    assert list(tmp_path.iterdir()) == []
-    path = tmp_path / "records.parquet"
-    large.write(path, 5000, 100)
-    table = geodp.read_points(path, grid=large.grid(), x="x", y="y")
-    assert table.count.sum() == 5000
-    assert np.isin(table.key, synthetic.clustered(large.BITS, 100).key).all()
-
-
-def test_a_publication_keeps_to_its_memory_and_fails_alone(tmp_path):
-    made = large.published(20_000, tmp_path, 2_000_000_000)
-    assert [row["bits"] for row in made] == [18, 37]
-    assert made[1]["occupied"] == 20_000
-    for row in made:
-        assert "problem" not in row
-        assert row["resident_bytes"] < row["limit"] // 2
-        assert row["files_bytes"] > 8 * row["output"]
-    assert list(tmp_path.iterdir()) == []
-    row = publishing.alone(["missing.csv", "--epsilon", "1"], tmp_path / "out")
-    assert "missing.csv" in row["problem"]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_towns_and_lonely_cells_are_as_asked_for():
-    for table in (synthetic.clustered(26, 5000), synthetic.isolated(26, 5000, 60_000)):
-        again = type(table)(table.grid, table.key, table.count)  # checks the order and the cells
-        assert again.key.size == 5000
-        assert 50_000 < again.count.sum() < 70_000
-    assert (synthetic.clustered(26, 5000).key == synthetic.clustered(26, 5000).key).all()
-
-
 def test_all_ways_were_identical():
     assert all(row["identical"] for row in saved("speed")["identical"])
-
-
-def test_yardsticks_are_ratios_of_the_measured_figures(tiny):
-    for row in speed.yardsticks(tiny):
-        own = [one for one in tiny["refinement"] if one["method"] == row["method"]]
-        assert row["floor"] in [one["floor"] for one in own]
-        assert row["least_floor"] <= row["floor"] <= row["most_floor"]
-        for one in tiny["baselines"]:
-            assert row[one["baseline"]] == one.get(f"over_{row['method']}")
-    words = speed.summary(tiny | {"machine": machine.machine()})
-    assert all(f"`{method}`" in words for method in refinement.METHODS)
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a setting of one processor")

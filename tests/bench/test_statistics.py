@@ -1,7 +1,6 @@
 """Statistics and regions: how they are measured, and what was."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
@@ -34,22 +33,6 @@ def test_regions_of_every_kind_are_measured_and_one_is_the_best():
     assert "PrivTree" in regions.show(found)
 
 
-@pytest.mark.parametrize(
-    ("bias", "error", "measured", "said"),
-    [
-        (None, 0, 50, ""),
-        (40, 0, 50, "yes"),
-        (30, 0, 50, "no"),
-        (30, 21, 50, "~"),
-        (3, 0, -2, "<1"),
-        (12, 0, -2, "no"),
-    ],
-)
-def test_biases_are_compared_with_the_measured_ones(bias, error, measured, said):
-    one = SimpleNamespace(bias=bias, standard_error=error)
-    assert statistics.verdict(one, measured, 1000.0) == said
-
-
 def test_biases_that_were_estimated_are_not_wrong_and_intervals_hold():
     found = KEPT[statistics]
     assert {row["map"] for row in found["rows"]} == set(statistics.MAPS)
@@ -59,21 +42,6 @@ def test_biases_that_were_estimated_are_not_wrong_and_intervals_hold():
     assert not [row for row in told if row["right"] == "no"]
     held = [row["low"] <= row["true"] <= row["high"] for row in told]
     assert sum(held) >= 0.95 * len(held)
-
-
-@pytest.mark.law
-@pytest.mark.usefixtures("small_maps")
-def test_biases_are_measured_and_saved_rows_of_other_maps_stay():
-    found = statistics.measure(maps=["kanto"], trials=2, sums=0, epsilons=["1"])
-    assert found["sums"] == KEPT[statistics]["sums"]
-    rows = [row for row in found["rows"] if (row["map"], row["epsilon"]) == ("kanto", "1")]
-    names = [row["statistic"] for row in rows]
-    assert names == ["cells:500-1999", "cells:2000+", "top-100"]  # no place on the Earth: no towns
-    assert (rows[0]["true"], rows[0]["right"]) == (64, "yes")
-    others = [
-        row for row in KEPT[statistics]["rows"] if (row["map"], row["epsilon"]) != ("kanto", "1")
-    ]
-    assert found["rows"][: len(others)] == others
 
 
 def test_who_wins_where_is_as_the_document_tells():

@@ -48,19 +48,6 @@ def test_help_of_every_command_is_quick_because_it_imports_nothing_heavy():
     assert "geodp households publish" in run_code(HELP)
 
 
-def test_publish_and_verify_do_not_import_pandas(tmp_path):
-    """Arrow's conversions import it where it is installed, for a tenth of a second."""
-    code = (
-        "import json, sys\n"
-        "from geodp.cli import geodp\n"
-        "for words in json.loads(sys.argv[1]):\n"
-        "    geodp.main(words, standalone_mode=False)\n"
-        "assert 'pandas' not in sys.modules\n"
-    )
-    out = str(tmp_path / "out")
-    run_code(code, json.dumps([["publish", *SMALL, "--output", out], ["verify", out]]))
-
-
 def test_maps_are_written_as_is_asked_and_refused_in_a_sentence(tmp_path):
     out = tmp_path / "out"
     done = geodp("publish", *SMALL, "--output", out, "--json")

@@ -147,12 +147,12 @@ def domain(folder):
 
 def test_bounds_are_a_public_area_by_name(path, tmp_path):
     given = [one for one in GIVEN if one not in ("--primary", 5339)]
-    done = geodp("publish", path, *given, "--bounds", "東京都", "--output", tmp_path / "a")
+    done = geodp("publish", path, *given, "--bounds", "千葉県", "--output", tmp_path / "a")
     assert done.returncode == 0, done.stderr
-    assert "--bounds 東京都" in done.stderr or "--bounds '東京都'" in done.stderr
+    assert "--bounds 千葉県" in done.stderr or "--bounds '千葉県'" in done.stderr
     recipe = tmp_path / "a" / "restricted" / "recipe.toml"
-    assert tomllib.loads(recipe.read_text("utf-8"))["options"]["bounds"] == "東京都"
-    edges = ("136.0", "20.4", "154.0", "36.0")
+    assert tomllib.loads(recipe.read_text("utf-8"))["options"]["bounds"] == "千葉県"
+    edges = ("139.7", "34.8", "140.9", "36.2")
     same = ("--bounds", *edges, "--output", tmp_path / "b")
     assert geodp("publish", path, *given, *same).returncode == 0
     third = ("--bounds", " ".join(edges), "--output", tmp_path / "c")

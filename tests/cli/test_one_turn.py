@@ -182,27 +182,6 @@ def test_a_release_is_replaced(job, tmp_path):
     assert "Replaces the release" in job("report", tmp_path / "new")
 
 
-@pytest.mark.parametrize(
-    ("column", "codes", "grid"),
-    [
-        ("SSBID1000M", [20040006584000, 20040006585000], "ssb:1km"),
-        ("RELI", [63702603, 63702604], "statpop:100m"),
-        ("crs28992res100m", ["E1446N4544", "E1446N4545"], "cbs:100m"),
-        ("GITTER_ID", [f"CRS3035RES1000mN268{n}000E4337000" for n in (8, 9)], "inspire:1km"),
-        ("ddkn_1km", ["1km_6100_500", "1km_6101_500"], "dkn:1km"),
-        ("CELLCODE", ["1kmE4337N2689", "1kmE4338N2689"], "eea:1km"),
-        ("ID_UNICO", ["1KME5000N9000", "1KME5001N9000"], "ibge:1km"),
-    ],
-)
-def test_another_country_s_grid(column, codes, grid, job, tmp_path):
-    path = write(tmp_path / "t.csv", pandas.DataFrame({column: codes, "pop_total": 5}))
-    said = job("inspect", path)
-    assert f"--grid {grid}" in said
-    # A check, as the whole country is read in a moment and is released in seconds.
-    job.publish(*command_of(said), *ONCE, "--check")
-    assert job.people(kept="check.json") == 5 * len(codes)
-
-
 def test_a_journalist_with_a_packed_release(job, tmp_path):
     frame = pandas.DataFrame({"mesh": MESHES, "people": 700})
     options = (write(tmp_path / "t.csv", frame), "--grid", "jis:basic", *BOX, *ONCE)

@@ -10,6 +10,7 @@ import pytest
 import geodp as package
 from geodp.io.read.rows.span import OPENING
 from tests.command import commands, context_of
+from tests.sources import walk
 
 SOURCES = Path(package.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z](?:[a-z-]*[a-z])?(?![a-z=-])")
@@ -65,7 +66,7 @@ def list_named(path):
     """Return the options that the texts of a module name, its docstrings included."""
     texts = (
         node.value
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in walk(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
     return {flag for text in texts for flag in FLAG.findall(text)}

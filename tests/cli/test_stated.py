@@ -1,7 +1,5 @@
 """What an office says of a release: ``--metadata`` and ``--supersedes``."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -99,30 +97,6 @@ def test_a_limit_that_is_none_is_refused_before_the_charge(limit, rows, ledger, 
         assert "display" in done.stderr
         assert ledger.path.read_bytes() == before
         assert not (tmp_path / "out").exists()
-
-
-def test_printed_estimates_show_no_count_below_the_limit(both):
-    release = geodp.open(both[1])
-    codes = [code for code in release.to_pandas("people").code if str(code).startswith("5339")][:40]
-    asked = [part for code in codes for part in ("--area", code)]
-    plain, text = (run("estimate", path, *asked).stdout.splitlines()[1:] for path in both)
-    shown = 0
-    for code, before, after in zip(codes, plain, text, strict=True):
-        count = int(before.split()[2].replace(",", ""))
-        assert before.split()[0] == after.split()[0] == code
-        if 0 < count < MANY:
-            assert after.split()[1:] == ["count", "<3,000", "–"]
-        else:
-            assert after.split()[:3] == before.split()[:3]
-            shown += 1
-    assert len(codes) > shown
-    rows = json.loads(run("estimate", both[1], *asked, "--json").stdout)["estimates"]
-    assert [row["below"] for row in rows] == [0 < row["value"] < MANY for row in rows]
-    assert {row["below"] for row in rows} >= {True}
-    rows = json.loads(run("estimate", both[0], *asked, "--json").stdout)["estimates"]
-    assert not any("below" in row for row in rows)
-    whole = run("estimate", both[1], "--area", "5339").stdout
-    assert f"{geodp.open(both[0]).estimate('5339').count:,}" in whole
 
 
 def test_an_export_keeps_the_limit_that_a_new_file_does_not_name(both, tmp_path):

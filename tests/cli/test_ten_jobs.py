@@ -81,14 +81,13 @@ def test_a_table_with_labels_in_each_row_is_told_by_inspect_and_by_its_refusal(t
     assert "--by sex" in done.stderr
 
 
-@pytest.mark.parametrize("hour", ["時", "hour", "tramo", "出発時間帯"])
 @pytest.mark.parametrize(
-    "ends",
+    ("hour", "ends"),
     [
-        ("出発地メッシュ", "到着地メッシュ"),
-        ("発地メッシュコード", "着地メッシュコード"),
-        ("start_cell", "end_cell"),
-        ("cella_origine", "cella_destinazione"),
+        ("時", ("出発地メッシュ", "到着地メッシュ")),
+        ("出発時間帯", ("発地メッシュコード", "着地メッシュコード")),
+        ("hour", ("start_cell", "end_cell")),
+        ("tramo", ("cella_origine", "cella_destinazione")),
     ],
 )
 def test_a_column_that_is_named_for_an_attribute_leaves_the_ends_of_journeys(hour, ends, tmp_path):

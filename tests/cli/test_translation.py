@@ -35,6 +35,7 @@ from geodp.release.publish import publish
 from geodp.table.counts import CountTable
 from tests.command import commands, context_of
 from tests.command import geodp as run
+from tests.sources import walk
 
 SOURCES = sorted(FOLDER.glob(f"*/LC_MESSAGES/{DOMAIN}.po"))
 MIN_TRANSLATED = 0.98
@@ -156,7 +157,7 @@ def test_a_word_that_is_too_long_stands_alone():
 def templates(folder):
     """Every text of a package, with {} for what stands in it."""
     for path in Path(folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in walk(path):
             if isinstance(node, ast.JoinedStr):
                 yield "".join(
                     str(getattr(one, "value", "")) if isinstance(one, ast.Constant) else "{}"

@@ -20,8 +20,8 @@ ONLY_EPSILON = ("selection", "local round")
 
 RESUMED = (
     *("counts-prior", "parts", "series-both", "households", "households-by-size"),
-    *("flows-labels", "flows-counted-prior", "flows-pings", "flows-units", "flows-mask"),
-    *("amounts-classes", "amounts-series", "select-regions", "select-clip"),
+    *("flows-labels", "flows-counted-prior", "flows-units"),
+    *("amounts-classes", "amounts-series", "select-clip"),
 )
 """Cases that are interrupted, at least one of every kind that resumes."""
 
@@ -49,8 +49,6 @@ def test_files_and_frames_make_the_pinned_release(name, tmp_path):
     case.prepare(tmp_path)
     case.publish(tmp_path)
     require(name, read_golden(case.folder), {**case.pin(tmp_path), **case.pin_run(tmp_path)})
-    done = geodp("verify", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
     if case.kind == "local round":  # whose devices draw anew
         return
     case.publish_frames(tmp_path, "frames")
@@ -99,6 +97,8 @@ def test_a_release_that_is_cut_short_is_completed_as_pinned(name, tmp_path):
         fail("file", number, "--resume")
     case.publish(tmp_path, "--resume")
     assert len(ledger.charges(DATASET)) == 1
+    done = geodp("verify", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
     require(name, read_golden(case.folder), {**case.pin(tmp_path), **case.pin_run(tmp_path)})
 
 
@@ -160,22 +160,6 @@ def test_looking_writes_nothing_and_what_is_written_is_the_pinned(elsewhere, cap
     assert capsys.readouterr().out == "Nothing has changed.\n"
 
 
-def test_another_key_is_told_by_the_rows_that_it_changes(elsewhere, capsys, monkeypatch):
-    golden.main("counts", "--write")
-    before = read_golden(elsewhere / "counts")
-    monkeypatch.setattr("geodp.release.noise_identity.LABEL", b"geodp release identity 3")
-    capsys.readouterr()
-    assert golden.main("counts") == 1
-    said = capsys.readouterr().out.splitlines()
-    code = "CRS3035RES1000mN3000000E4000000"
-    start = f"counts: public/population.csv: row {code}: population "
-    assert any(line.startswith(start) and " -> " in line for line in said)
-    assert any("charge.json: [2].fingerprint " in line for line in said)
-    assert any("public/release.json: release_id " in line for line in said)
-    assert not any("sha256" in line for line in said)
-    assert read_golden(elsewhere / "counts") == before
-
-
 def test_a_changed_field_is_told_by_its_path():
     old = read_golden(RELEASES / "flows-labels")
     name = "public/flows/release.json"
@@ -190,42 +174,4 @@ def test_a_changed_field_is_told_by_its_path():
         f"flows-labels: {name}: guarantee.unit is gone, was person",
         f"flows-labels: {name}: guarantee.assumptions has 3 items, not 2",
         f"flows-labels: {name}: new is new: null",
-    ]
-
-
-def test_another_order_of_fields_is_told():
-    old = read_golden(RELEASES / "select")
-    card = json.loads(old["public/release.json"])
-    turned = {**old, "public/release.json": json.dumps(dict(reversed(card.items())))}
-    (told,) = tell_changes("select", old, turned)
-    assert told.startswith("select: public/release.json: the document has its fields in another")
-
-
-def test_rows_that_come_go_and_change_are_told():
-    old = read_golden(RELEASES / "series-both")
-    name = "public/2024-02/population.csv"
-    head, first, second, *rest = old[name].splitlines()
-    code, count, *more = second.split(",")
-    other = ",".join([code, f"{int(count) + 1}", *more])
-    new = "\n".join([head, other, *rest, f"9_9,{','.join([count, *more])}", ""])
-    told = tell_changes("series-both", old, {**old, name: new})
-    assert told == [
-        f"series-both: {name}: row {first.partition(',')[0]} is gone",
-        f"series-both: {name}: row {code}: population {count} -> {int(count) + 1}",
-        f"series-both: {name}: row 9_9 is new: {', '.join([count, *more])}",
-    ]
-
-
-def test_files_that_come_and_go_and_other_text_are_told():
-    old = read_golden(RELEASES / "parts")
-    new = {
-        **old,
-        "public/more.csv": "",
-        "public/population.qml": old["public/population.qml"] + "x",
-    }
-    del new["charge.json"]
-    assert tell_changes("parts", old, new) == [
-        "parts: charge.json is no longer there",
-        "parts: public/more.csv is new",
-        "parts: public/population.qml: now: x",
     ]

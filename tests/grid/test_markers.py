@@ -56,10 +56,7 @@ def _grid(*codes, other="elsewhere"):
 
 @pytest.mark.parametrize(
     ("word", "rule"),
-    [
-        *((one, "code-is-total") for one in TOTALS),
-        *((n, "code-is-placeholder") for n in NOTHING),
-    ],
+    [("全国　合計", "code-is-total"), ("_T", "code-is-total"), ("－", "code-is-placeholder")],
 )
 def test_a_table_of_counts_never_counts_them_elsewhere(word, rule):
     rows = pa.table({"code": ["01", "77", word], "n": [5, 3, 8]})
@@ -108,13 +105,3 @@ def test_a_total_of_units_is_no_unit(word, tmp_path):
 def test_the_unit_for_other_codes_is_no_total(word):
     with refuses(UsageError, "other-unit-is-total"):
         _grid("01", other=word)
-
-
-@pytest.mark.parametrize("word", ["Total", "_T", "計", "不明", "N/A", "keine Angabe"])
-def test_neither_is_a_person_or_a_household(word):
-    people = pa.table({"id": ["a", word], "x": [0.5, 1.5], "y": [0.5, 0.5]})
-    grid = geodp.Grid.regular((2, 2), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
-    with refuses(InputError, "person-missing: row 2"):
-        geodp.read_points(people, grid=grid, person="id", x="x", y="y")
-    with refuses(InputError, "household-missing: row 2"):
-        geodp.households.read_records(people, grid=grid, household="id", x="x", y="y")

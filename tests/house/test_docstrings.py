@@ -2,9 +2,9 @@
 
 import ast
 import re
-from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "geodp"
+from tests.sources import FILES, PACKAGE, walk
+
 SECTION = r"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n-{{3,}}|\Z)"
 ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : ", re.MULTILINE)
 
@@ -40,14 +40,13 @@ def names_in(node, classes):
 
 
 def test_docstrings_describe_what_is_there():
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
     stale, classes = set(), {}
-    for tree in trees.values():
-        for node in ast.walk(tree):
+    for path in FILES:
+        for node in walk(path):
             if isinstance(node, ast.ClassDef):
                 classes.setdefault(node.name, []).append(node)
-    for path, tree in trees.items():
-        for node in ast.walk(tree):
+    for path in FILES:
+        for node in walk(path):
             there = None
             if isinstance(node, ast.FunctionDef):
                 there, title = arguments_of(node), "Parameters"

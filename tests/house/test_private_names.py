@@ -1,15 +1,12 @@
 """What other libraries keep to themselves may change any day, and is not used."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
-import geodp
+from tests.sources import FILES, PACKAGE, nodes_of, walk
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = Path(geodp.__file__).parent
-SOURCES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "bench").rglob("*.py")])
+SOURCES = [*FILES, *sorted((PACKAGE.parent / "bench").rglob("*.py"))]
 
 PUBLIC = {"os._exit", "_replace", "_asdict", "_fields"}
 """Documented all the same: of ``os``, and of named tuples."""
@@ -19,11 +16,11 @@ def is_private(name):
     return name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
 
 
-def own(trees):
+def own(paths):
     """Private names that the sources define themselves: functions, classes, attributes, modules."""
     found = {path.stem for path in SOURCES}
-    for tree in trees:
-        for node in ast.walk(tree):
+    for path in paths:
+        for node in walk(path):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 found.add(node.name)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -33,10 +30,10 @@ def own(trees):
     return found
 
 
-def private_names(tree, defined):
+def private_names(nodes, defined):
     """Private names of others that a source imports or takes from an object."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found += [n.name for n in node.names if any(map(is_private, n.name.split(".")))]
         elif isinstance(node, ast.ImportFrom):
@@ -50,9 +47,8 @@ def private_names(tree, defined):
 
 
 def test_no_private_name_of_another_library_is_used():
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
-    defined = own(trees.values())
-    found = {name for tree in trees.values() for name in private_names(tree, defined)}
+    defined = own(SOURCES)
+    found = {name for path in SOURCES for name in private_names(walk(path), defined)}
     assert found == set()
 
 
@@ -67,4 +63,4 @@ def test_no_private_name_of_another_library_is_used():
     ],
 )
 def test_a_planted_one_is_found(planted):
-    assert private_names(ast.parse(planted), own([]))
+    assert private_names(nodes_of(planted), own([]))

@@ -4,7 +4,6 @@ import ast
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -36,6 +35,7 @@ from geodp.release.request import Request
 from geodp.table.contribution import truncate
 from geodp.table.counts import Cells
 from geodp.tools.audit.threshold import charge_threshold, sampled_threshold
+from tests import sources
 from tests.golden.methods import grids, table_of
 from tests.house.wiretap import listening
 from tests.keys import keep
@@ -457,7 +457,6 @@ def test_parts_whose_map_is_drawn_with_their_own_key_are_refused():
     assert method.release(table, event, key).key.size
 
 
-ROOT = Path(geodp.__file__).parent
 TAKERS = {"privacy/key.py", "cluster/secret.py", "tools/evaluate/evaluate.py"}
 """Files that take the words of a key: to lend them to a kernel, and for another process."""
 
@@ -465,11 +464,11 @@ TAKERS = {"privacy/key.py", "cluster/secret.py", "tools/evaluate/evaluate.py"}
 def test_words_of_keys_are_taken_where_draws_are_named_and_nowhere_else():
     """The kernels are told words, streams and laws; only these files hold words at all."""
     found = set()
-    for path in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in sources.FILES:
+        for node in sources.walk(path):
             called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
             if called and node.func.attr in ("words", "_hold") and not node.args:
-                found.add(path.relative_to(ROOT).as_posix())
+                found.add(path.relative_to(sources.PACKAGE).as_posix())
             if called and node.func.attr == "_secret":
-                found.add(path.relative_to(ROOT).as_posix())
+                found.add(path.relative_to(sources.PACKAGE).as_posix())
     assert found == TAKERS

@@ -2,9 +2,8 @@
 
 import ast
 import re
-from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "geodp"
+from tests.sources import FILES, PACKAGE, walk
 
 WORN = {
     *("found", "told", "said", "asked", "beside", "own", "given", "settled", "agree", "nobody"),
@@ -19,7 +18,7 @@ KEYS = {"beside", "own", "own_simulation_error"}
 
 def names_of(path):
     """Yield every public class, function, argument and field of a file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in walk(path):
         if isinstance(node, ast.ClassDef):
             yield node.name
             yield from (
@@ -34,7 +33,7 @@ def names_of(path):
 
 def test_public_names_have_no_worn_words():
     worn = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in FILES:
         for name in names_of(path):
             words = {word.lower() for word in re.split(r"_|(?<=[a-z])(?=[A-Z])", name)}
             if not name.startswith("_") and words & WORN and name not in KEYS:

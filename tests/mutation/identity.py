@@ -6,13 +6,12 @@ thought of: whatever is changed here, some pinned folder must have other bytes.
 """
 
 import ast
-import copy
 import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tests.mutation.mutants import Edit, Mutant
+from tests.mutation.mutants import Edit, Mutant, copied
 from tests.mutation.targets import ROOT, Target
 
 HASHES = ("digest", "encode")
@@ -64,6 +63,7 @@ KINDS = {
 def plan() -> dict[str, tuple[Target, Mutant]]:
     """List all mutants of identity by name, with the tests that must notice."""
     planned = {}
+    cards = {path for pattern in CARDS for path in (ROOT / "geodp").glob(pattern)}
     for path in sorted((ROOT / "geodp").rglob("*.py")):
         inner = path.relative_to(ROOT / "geodp").as_posix()
         if not inner.startswith(LEFT_OUT) and path.name not in READERS:
@@ -74,9 +74,8 @@ def plan() -> dict[str, tuple[Target, Mutant]]:
             tests = (FOLDERS, METHODS, *OTHERS)
             if kind is not None:
                 tests = (FOLDERS, *OTHERS, "-k", f"{kind} or kept or oracle")
-            ordered = any(path in (ROOT / "geodp").glob(pattern) for pattern in CARDS)
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            for mutant in mutants(module, tree, ordered=ordered):
+            for mutant in mutants(module, tree, ordered=path in cards):
                 planned[mutant.name] = (Target(module, tests), mutant)
     return planned
 
@@ -237,7 +236,7 @@ def _swap_entries(first: int) -> Edit:
 
 def _say(node: ast.AST, edit: Edit) -> tuple[str, str]:
     """Return a node before and after a change, in a line; of a class, the names of its fields."""
-    changed = copy.deepcopy(node)
+    changed = copied(node)
     edit(changed)
     return _line(node), _line(changed)
 

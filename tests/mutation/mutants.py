@@ -219,9 +219,20 @@ def _negate(node: ast.AST) -> None:
     node.test = ast.UnaryOp(ast.Not(), node.test)
 
 
+def copied(node: ast.AST) -> ast.AST:
+    """Return a node and its lists anew, which an edit changes; what is below them is shared."""
+    if isinstance(node, ast.Compare):  # parts of what is compared are changed, too
+        return copy.deepcopy(node)
+    new = copy.copy(node)
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            setattr(new, name, [*value])
+    return new
+
+
 def _said(node: ast.AST, edit: Edit) -> tuple[str, str]:
     """A node before and after, in a line."""
-    new = copy.deepcopy(node)
+    new = copied(node)
     edit(new)
     if isinstance(node, ast.If | ast.While):
         node, new = node.test, new.test

@@ -4,13 +4,11 @@ import ast
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
-from tests.mutation import drawn, identity, trial
+from tests.mutation import identity
 from tests.mutation.__main__ import equivalent, mutants_of
-from tests.mutation.lines import LINES, Lines
 from tests.mutation.mutants import mutants
 from tests.mutation.targets import ROOT, TARGETS, Target
 
@@ -87,98 +85,23 @@ def test_names_do_not_change_with_other_lines_and_tell_repetitions_apart():
     assert "m:f operator: a + 1 -> a - 1 (occurrence 2)" in names
 
 
-def test_the_largest_is_turned_into_the_smallest_and_every_into_some():
-    found = mutants("m", ast.parse("def f(a):\n    return max(a), all(a), least(a), a.min()"))
-    turned = [(m.before, m.after) for m in found if m.kind == "function"]
-    assert turned == [("max(a)", "min(a)"), ("all(a)", "any(a)")]
+@pytest.fixture(scope="module")
+def identities():
+    return identity.plan()
 
 
-def test_functions_that_are_not_there_are_named():
-    with pytest.raises(LookupError, match=r"Box\.empty"):
-        mutants("m", ast.parse(SOURCE), ("Box.full", "Box.empty"))
-
-
-def test_all_targets_are_there_and_their_mutants_are_many():
+def test_all_targets_are_there_and_their_mutants_are_many(identities):
     named = {mutant.name for target in TARGETS for mutant in mutants_of(target)}
     assert len(named) >= 300
     drawn_from = {name.partition(":")[0] for name in set(equivalent()) - named}
     named |= {m.name for module in drawn_from for m in mutants_of(Target(module, ()))}
-    named |= {*identity.plan()}
+    named |= {*identities}
     assert set(equivalent()) <= named, "equivalent.txt has mutants that do not exist any more"
     assert all(equivalent().values()), "an equivalent mutant needs a reason"
     for target in TARGETS:
         for test in target.tests:
             file = ROOT / test.partition("::")[0]
             assert file.exists() or not file.suffix, f"{test} is not there"
-
-
-def test_what_is_drawn_depends_on_the_seed_alone_and_is_of_functions():
-    first, again, other = ([m.name for m in drawn.draw(40, seed, ("cli",))] for seed in (1, 1, 2))
-    assert first == again != other
-    assert all(name.startswith("geodp.cli") and "<module>" not in name for name in first)
-
-
-def test_tests_of_a_drawn_mutant_run_its_statement_and_the_nearest_are_first():
-    far, near = "tests/cli/test_cli.py::test_a", "tests/io/folder/test_whole.py::test_b"
-    same, slow = (
-        "tests/io/folder/test_staged_release.py::test_c[1]",
-        "tests/io/folder/test_a.py::test_d",
-    )
-    seconds = {far: 1.0, near: 1.0, same: 1.0, slow: drawn.PATIENCE}
-    asked = Target("geodp.io.folder.staged_release", ())
-    written = (ROOT / asked.path).read_text("utf-8").splitlines()
-    (line,) = (n for n, text in enumerate(written, 1) if "write_restricted(hidden" in text)
-    lines = Lines(seconds, {asked.path.as_posix(): {line: list(seconds)}})
-
-    def tests_of(place):
-        mutant = next(m for m in mutants_of(asked) if m.before.startswith(place))
-        return drawn.target_of(mutant, lines).tests
-
-    assert tests_of("write_restricted(hidden") == (same, near, far)
-    assert tests_of("Path(path, ") == ()
-
-
-MEASURED = """
-import pytest
-
-@pytest.fixture(scope="module")
-def other():
-    from geodp.io.crs import same_crs
-    return same_crs("", "")
-
-def test_plain():
-    from geodp.io.crs import same_crs
-    assert same_crs(None, None)
-
-def test_shared(other):
-    assert not other
-
-def test_shared_again(other):
-    assert not other
-
-def test_that_fails(other):
-    assert other
-"""
-
-
-def test_tests_that_pass_are_known_by_the_lines_that_they_and_their_fixtures_run(tmp_path):
-    (tmp_path / "test_m.py").write_text(MEASURED)
-    command = [sys.executable, "-m", "pytest", "-p", "tests.mutation.lines", "--rootdir", tmp_path]
-    environment = {**os.environ, LINES: str(tmp_path / "lines"), "PYTHONPATH": str(ROOT)}
-    subprocess.run([*command, tmp_path], cwd=tmp_path, env=environment, capture_output=True)
-    lines = Lines.read(tmp_path / "lines")
-    plain, *shared = (f"test_m.py::test_{name}" for name in ("plain", "shared", "shared_again"))
-    assert set(lines.seconds) == {plain, *shared}
-    written = (ROOT / "geodp/io/crs.py").read_text("utf-8").splitlines()
-
-    def running(text):
-        (line,) = (number for number, words in enumerate(written, 1) if text in words)
-        return lines.running("geodp/io/crs.py", [line])
-
-    assert running("return written is None") == {plain}
-    assert running("return False") == set(shared)
-    assert running("to_json_dict") == set()
-    assert running("if written is None or") == {plain, *shared}
 
 
 TRIAL = """
@@ -214,15 +137,6 @@ def test_who_is_killed_and_who_lives():
         "False False True",
         "False False True",
     ], done.stderr
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants are tried in forks")
-def test_a_trial_without_an_output_kills_no_mutant(tmp_path):
-    child = subprocess.Popen([sys.executable, "-c", "raise SystemExit(70)"])
-    tried = trial._Running(TARGETS[0], None, tmp_path / "gone", time.monotonic(), 60.0)
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    with pytest.raises(RuntimeError, match="could not start"):
-        list(trial._ended({child.pid: tried}))
 
 
 LABELLED = '''
@@ -278,10 +192,9 @@ def test_labels_streams_versions_and_orders_are_what_identifies_a_release():
     assert {one.kind for one in cards} == {"identity", "order"}
 
 
-def test_every_kind_of_release_has_mutants_of_identity():
-    planned = identity.plan()
-    assert len(planned) > 500
+def test_every_kind_of_release_has_mutants_of_identity(identities):
+    assert len(identities) > 500
     for home in identity.KINDS:
         module = f"geodp.{home.replace('/', '.')}."
-        of_kind = [one for _, one in planned.values() if one.module.startswith(module)]
+        of_kind = [one for _, one in identities.values() if one.module.startswith(module)]
         assert {one.kind for one in of_kind} >= {"identity", "order of fields"}, home

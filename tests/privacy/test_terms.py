@@ -3,7 +3,6 @@
 import ast
 from fractions import Fraction as F
 from inspect import Parameter, signature
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, budget
 from geodp.privacy.terms import ADD_REMOVE, NAMES, NEIGHBOURS, REPLACE, Terms
+from tests import sources
 from tests.refusals import refuses
 
 amounts = st.fractions(F(1, 1000), 10, max_denominator=1000)
@@ -147,8 +147,8 @@ def test_a_wrong_keyword_is_told():
 def test_nobody_behind_the_front_doors_spells_the_terms():
     """One value passes through; a ledger's cap and a charge are not terms: they have no budget."""
     spelt = set()
-    for path in Path(geodp.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in sources.FILES:
+        for node in sources.walk(path):
             if isinstance(node, ast.FunctionDef):
                 names = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
                 if "contribution" in names and names & {"epsilon", "rho"}:

@@ -2,7 +2,6 @@
 
 import ast
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.release.transaction import draw_and_charge, find_charge, release_and_charge
+from tests import sources
 from tests.keys import secret
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
@@ -174,11 +174,11 @@ def test_the_records_of_a_request_are_declared_to_the_ledger():
 
 
 def test_everything_that_is_drawn_here_is_drawn_and_charged_by_one_function():
-    package, callers = Path(geodp.__file__).parent, {}
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    callers = {}
+    for path in sources.FILES:
+        for node in sources.walk(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                where = path.relative_to(package).as_posix()
+                where = path.relative_to(sources.PACKAGE).as_posix()
                 callers.setdefault(node.func.id, set()).add(where)
     assert callers["draw_and_charge"] == {"release/transaction.py"}
     # A cluster charges before it draws.

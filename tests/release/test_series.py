@@ -76,10 +76,14 @@ def failed(public):
 
 
 @pytest.mark.parametrize(
-    ("person", "neighbours", "part"),
-    [("all", ADD_REMOVE, 2), ("one", ADD_REMOVE, 1), ("one", REPLACE, 2)],
+    ("person", "neighbours", "part", "budget"),
+    [
+        ("all", ADD_REMOVE, 2, {"epsilon": "1/3"}),
+        ("one", ADD_REMOVE, 1, {"epsilon": None, "rho": "1/7"}),
+        ("one", REPLACE, 2, {"epsilon": "1/3"}),
+        ("all", ADD_REMOVE, 2, {"epsilon": None, "rho": "1/7"}),
+    ],
 )
-@pytest.mark.parametrize("budget", [{"epsilon": "1/3"}, {"epsilon": None, "rho": "1/7"}], ids=str)
 def test_parts_of_the_budget_are_exact(kind, person, neighbours, part, budget):
     made = make(kind, person, neighbours=neighbours, **budget).prepared.release()
     name, whole = next((name, one) for name, one in budget.items() if one)
@@ -174,14 +178,18 @@ def find_change(kind, found):
     return found[names.get(kind, "persons")]
 
 
+@pytest.mark.parametrize(
+    "kind", [one for one in KINDS if one != "flows with a prior"], indirect=True, scope="module"
+)
 def test_two_periods_are_compared(kind, series):
     given = region(kind, EVERYWHERE)
     if kind.startswith("flows"):
         given = (given,)
-    change, back = series.compare(*given), series.compare(*given, times=("2020", "2015"))
+    change = series.compare(*given)
     if not kind.startswith("flows"):
+        back = series.compare(*given, times=("2020", "2015"))
         change, back = (find_change(kind, one) for one in (change, back))
-    assert change.value == pytest.approx(-back.value)
+        assert change.value == pytest.approx(-back.value)
     told = {since: series.changes(*given, since=since) for since in ("previous", "first")}
     assert told["previous"] == told["first"]
     assert [*told["first"]] == [TIMES.names]
@@ -192,47 +200,6 @@ def test_two_periods_are_compared(kind, series):
             series.compare(*given, times=times)
     with refuses(UsageError, "period-unknown"):
         series["2016"]
-
-
-def leaves(value, at=()):
-    """Yield the places of all texts, numbers and truths of an index, but for its periods."""
-    if isinstance(value, dict):
-        for name, one in value.items():
-            if name not in ("software", "budget"):
-                yield from leaves(one, (*at, name))
-    elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from leaves(one, (*at, number))
-    elif value is not None:
-        yield at
-
-
-def change(value):
-    """Another value of the same type."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int | float):
-        return value + 1
-    others = {"all": "one", "person": "household", "household": "person", "year": "month"}
-    return others.get(value, f"1{value[1:]}1" if value[:1].isdigit() else f"{value}x")
-
-
-def test_whatever_is_changed_in_the_index_is_found(folder, tmp_path):
-    public = shutil.copytree(folder / "public", tmp_path / "public")
-    (path,) = public.glob("*-series.json")
-    before = path.read_text()
-    for place in leaves(json.loads(before)):
-        plain = json.loads(before)
-        at = plain
-        for name in place[:-1]:
-            at = at[name]
-        at[place[-1]] = change(at[place[-1]])
-        path.write_text(json.dumps(plain))
-        list_sums(public)
-        assert failed(public), place
-    path.write_text(before)
-    list_sums(public)
-    assert failed(public) == {}
 
 
 def test_swapped_periods_are_found(folder, tmp_path):

@@ -20,8 +20,17 @@ READING = ("evaluate",)
 STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
-@pytest.mark.parametrize("form", STARTS)
-@pytest.mark.parametrize("name", [name for name in CALLS if name not in READING])
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        *(("plan", form) for form in STARTS),
+        *(
+            (name, "svg")
+            for name in CALLS
+            if name not in ("plan", "blend honest devices", *READING)
+        ),
+    ],
+)
 def test_a_picture_is_drawn_alike_and_replaced_on_request_alone(name, form, tmp_path):
     pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
     file = tmp_path / f"a.{form}"

@@ -92,16 +92,6 @@ def test_worked_codes_of_five_places(place, level):
     assert mesh.locate(float(place["longitude"]), float(place["latitude"])) == index
 
 
-def test_documented_centroid_of_a_half_mesh():
-    mesh = JISMesh("half")
-    row, col = mesh.parse("533946114")
-    middle = [
-        (i + Fraction(1, 2)) * s + o
-        for i, s, o in zip((int(row), int(col)), mesh.step, mesh.origin, strict=True)
-    ]
-    assert middle == [Fraction("35.681250"), Fraction("139.771875")]
-
-
 @pytest.mark.parametrize(
     ("code", "resolution", "corner"),
     [
@@ -209,17 +199,6 @@ def test_printed_corners_locate_into_their_own_cell(decimals, cell):
     latitude, longitude = reference.jis_corner(level, row, col)
     y, x = (float(f"{float(value):.{decimals}f}") for value in (latitude, longitude))
     assert JISMesh(level).locate(x, y) == (row, col)
-
-
-@given(japanese_cells())
-def test_centres_locate_into_their_own_cell(cell):
-    level, row, col = cell
-    mesh = JISMesh(level)
-    y, x = (
-        float(origin + (i + Fraction(1, 2)) * step)
-        for i, step, origin in zip((row, col), mesh.step, mesh.origin, strict=True)
-    )
-    assert mesh.locate(x, y) == (row, col)
 
 
 @given(st.floats(-90, 90), st.floats(-180, 180))

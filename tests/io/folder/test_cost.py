@@ -160,19 +160,3 @@ def test_every_file_has_its_bytes_a_cell(tmp_path):
         if size > (BYTES[end] * listed if end in BYTES else OTHERS[end])
     }
     assert over == {}
-
-
-def test_a_writer_that_makes_rows_of_its_own_is_found(tmp_path):
-    release = release_on(GRID)
-    parquet = next(type(one) for one in find_formats() if one.name == "parquet")
-    real = parquet.write
-
-    def apart(*given):
-        release.to_arrow()
-        return real(*given)
-
-    with mock.patch.object(parquet, "write", apart):
-        cells = written(release, tmp_path / "out")
-    listed = release.table.key.size
-    assert cells[ROWS] == cells[CODES] == {"csv": listed, "parquet": listed}
-    assert cells[INTERVALS]["parquet"] == listed

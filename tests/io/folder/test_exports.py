@@ -1,11 +1,9 @@
 """Exports: what clients read back is what was released, in every format and on every level."""
 
-import csv
 import json
 
 import geopandas
 import numpy as np
-import pandas
 import pyarrow.parquet as pq
 import pyproj
 import pytest
@@ -28,11 +26,6 @@ OFFICE = {
     "reference_date": "2020-10-01",
     "language": "ja",
 }
-VECTOR = {
-    "gpkg": geopandas.read_file,
-    "fgb": geopandas.read_file,
-    "parquet": geopandas.read_parquet,
-}
 
 
 def write(found, folder, name="residents", metadata=OFFICE):
@@ -54,24 +47,6 @@ def opened(tmp_path_factory):
 
 def export(found, formats, folder):
     return write_exports({"": [found.view()]}, choose_exports(formats), folder)
-
-
-@pytest.mark.parametrize("form", VECTOR)
-@pytest.mark.parametrize("name", GRIDS)
-def test_outlines_come_back(opened, name, form, tmp_path):
-    found = opened[name]
-    assert [*export(found, form, tmp_path / "to")] == [f"residents.{form}"]
-    path = tmp_path / "to" / f"residents.{form}"
-    layer = {} if form == "parquet" else {"layer": "residents"}
-    frame, expected = VECTOR[form](path, **layer), found.to_geopandas()
-    frame = frame.drop(columns="bbox", errors="ignore")
-    columns = ["code"] if "code" in frame else ["origin", "destination"]
-    columns += ["sex"] if "sex" in frame else []
-    frame, expected = (one.sort_values(columns, ignore_index=True) for one in (frame, expected))
-    assert frame.crs.to_epsg() == expected.crs.to_epsg()
-    assert frame.geometry.geom_equals_exact(expected.geometry, 0).all()
-    plain = [one.drop(columns="geometry") for one in (frame, expected)]
-    pandas.testing.assert_frame_equal(plain[0][plain[1].columns], plain[1], check_dtype=False)
 
 
 def test_browsers_know_the_compression(opened, tmp_path):
@@ -104,22 +79,6 @@ def test_mesh_statistics_are_read_as_those_of_the_bureau(opened, tmp_path):
     assert np.array_equal(table.key, found.table.key)
     assert np.array_equal(table.count, found.table.count)
     assert path.read_bytes().decode("cp932").splitlines()[1] == ",,,,\u3000residents"
-
-
-@pytest.mark.parametrize("name", ["mesh", "attribute", "pairs"])
-def test_spreadsheets_keep_codes_as_text(opened, name, tmp_path):
-    found = opened[name]
-    export(found, "csv:excel", tmp_path / "to")
-    path = tmp_path / "to" / "residents.excel.csv"
-    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
-    header, *rows = csv.reader(path.read_text(encoding="utf-8-sig").splitlines())
-    frame = found.to_pandas()
-    assert ("メッシュコード" in header) == (name != "pairs")
-    assert ("出発地メッシュコード" in header) == (name == "pairs")
-    assert len(rows) == len(frame)
-    for row, expected in zip(rows, frame.itertuples(index=False), strict=True):
-        for given, value in zip(row, expected, strict=True):
-            assert given == (f'="{value}"' if isinstance(value, str) else repr(value))
 
 
 def test_headers_stay_as_they_are_in_another_language(tmp_path):
@@ -189,12 +148,6 @@ def test_what_lies_nowhere_has_no_outlines(tmp_path):
         with refuses(UsageError, "export-unfit: nowhere.*Earth"):
             export(found, form, tmp_path / "to")
     export(found, "parquet,csv:excel,netcdf", tmp_path / "to")
-
-
-def test_an_item_needs_a_date(tmp_path):
-    found = write(release(MESH), tmp_path / "out", metadata=None)
-    with refuses(UsageError, "export-unfit: reference_date"):
-        export(found, "stac", tmp_path / "to")
 
 
 def test_unknown_exports_are_named():

@@ -2,26 +2,14 @@
 
 import json
 
-import pytest
-
 from geodp.errors import VerificationError
 from geodp.io.folder import kinds
-from geodp.table.card import PARTS_SCHEMA, SCHEMA
 from tests.refusals import refuses
 
 
 def put(folder, name, schema):
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(json.dumps({"schema": schema}), encoding="utf-8")
-
-
-@pytest.mark.parametrize("schema", [SCHEMA, PARTS_SCHEMA])
-def test_a_table_is_asked_for_no_other_kind(tmp_path, monkeypatch, schema):
-    put(tmp_path, kinds.CARD, schema)
-    monkeypatch.setattr(kinds, "list_kinds", None)
-    assert kinds.find_kind(tmp_path) is None
-    assert kinds.is_table(tmp_path)
-    assert kinds.find_card(tmp_path) == tmp_path / kinds.CARD
 
 
 def test_every_kind_is_found_by_its_file_and_schema(tmp_path):

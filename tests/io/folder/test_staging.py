@@ -14,7 +14,7 @@ from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.folder.staging import find_interrupted, is_release, stage
 from geodp.privacy.key import has_owners
 from geodp.table.card import SCHEMA
-from tests.apart import exit_code, exit_codes
+from tests.apart import exit_code
 from tests.bits import has_bits
 from tests.refusals import refuses
 
@@ -33,16 +33,6 @@ def put(target, text, **options):
 
 def text_of(target):
     return json.loads((target / "public" / "release.json").read_text())["text"]
-
-
-def put_again_and_again(target):
-    """Replace a release by runs that others may overtake; anything but their sentence raises."""
-    for _ in range(20):
-        try:
-            put(target, "new", overwrite=True)
-        except OutputError as error:
-            if "another run writes to the same folder" not in str(error):
-                raise
 
 
 def killed_between_the_renames(target):
@@ -84,24 +74,6 @@ def test_the_umask_decides_who_may_read(tmp_path):
     assert has_bits(tmp_path / "out", 0o750)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, RuntimeError])
-@pytest.mark.parametrize("before", [False, True])
-def test_nothing_is_left_after_an_exception(tmp_path, error, before):
-    target = tmp_path / "out"
-    if before:
-        put(target, "old")
-
-    def broken():
-        with stage(target, overwrite=True) as folder:
-            fill(folder, "half")
-            raise error
-
-    with pytest.raises(error):
-        broken()
-    assert os.listdir(tmp_path) == (["out"] if before else [])
-    assert not before or text_of(target) == "old"
-
-
 @pytest.mark.parametrize(
     ("number", "words"),
     [
@@ -129,17 +101,6 @@ def test_an_empty_folder_is_taken(tmp_path):
     assert text_of(tmp_path / "out") == "new"
 
 
-def test_a_release_is_replaced_only_on_request(tmp_path):
-    target = tmp_path / "out"
-    put(target, "old")
-    with refuses(UsageError, "output-exists: --overwrite"):
-        put(target, "new")
-    assert text_of(target) == "old"
-    put(target, "new", overwrite=True)
-    assert text_of(target) == "new"
-    assert os.listdir(tmp_path) == ["out"]
-
-
 @pytest.mark.parametrize("content", [None, "{}", "not json", '{"schema": "another"}'])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_folder_that_is_no_release_is_never_replaced(tmp_path, content, overwrite):
@@ -165,15 +126,6 @@ def test_what_appears_meanwhile_is_not_replaced(tmp_path):
     with refuses(UsageError, "output-is-no-release"):
         overtaken()
     assert (target / "letter").exists()
-    assert os.listdir(tmp_path) == ["out"]
-
-
-def test_a_second_run_is_told_of_the_first_wherever_that_one_is(tmp_path):
-    target = tmp_path / "out"
-    put(target, "old")
-    codes = exit_codes(put_again_and_again, [(target,)] * 3)
-    assert codes == [0, 0, 0]
-    assert text_of(target) == "new"
     assert os.listdir(tmp_path) == ["out"]
 
 

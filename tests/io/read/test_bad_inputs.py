@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import GeodpError, InputError
-from geodp.grid.grid import Grid
 from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.table import read_table
 from tests.io.files import (
     GOOD,
     HEAD,
@@ -128,24 +126,6 @@ def test_the_same_mesh_in_two_files(tmp_path: Path) -> None:
     with refuses(InputError, "cell-repeated-in-file") as caught:
         mesh(first, twice, duplicates="sum")
     assert (caught.value.file, caught.value.row) == (str(twice), 4)
-
-
-@pytest.mark.law
-def test_an_error_far_down_a_large_file_names_its_line(tmp_path: Path) -> None:
-    """Several blocks, blank lines, line breaks in quotes: the line is the one an editor shows."""
-    body = "".join(f'{x},{y},"a\nb"\n\n' for x in range(900) for y in range(900))
-    path = text(f"x,y,note\n{body}1,1.5,{SECRET}\n" + body)(tmp_path)
-    with refuses(InputError, "cell-index-not-whole") as caught:
-        read_table(
-            path,
-            grid=Grid.regular((900, 900), transform=(1, 0, 0, 0, 1, 0)),
-            value="x",
-            x="x",
-            y="y",
-            anchor="index",
-            duplicates="sum",
-        )
-    assert caught.value.row == 2 + 3 * 900 * 900
 
 
 @pytest.mark.parametrize("case", CASES[:16], ids=lambda case: case.name)

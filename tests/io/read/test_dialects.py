@@ -156,7 +156,7 @@ def read(form, dialect, columns, call):
     return dict(zip(zip(codes, labels, strict=True), found.count.tolist(), strict=True))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(tables())
 def test_a_table_in_any_form_and_dialect_reads_back_equal(written):
     form, dialect, columns, call, wanted = written
@@ -247,7 +247,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=" ".join)
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_one_bad_cell_is_refused_by_its_row_in_any_form_and_dialect(fault, data):
     (role, rule), cell = fault, data.draw(st.sampled_from(FAULTS[fault]))

@@ -41,17 +41,17 @@ def official(folder: Path, lines: list[str], encoding: str = "cp932", name: str 
     return path
 
 
-@pytest.mark.parametrize("encoding", ["cp932", "utf-8", "utf-8-sig"])
-@pytest.mark.parametrize("value", [TOTAL, f"　{TOTAL}", "人口(総数)", "T001", "t001"])
+@pytest.mark.parametrize(
+    ("encoding", "value"),
+    [
+        *(("cp932", value) for value in (TOTAL, f"　{TOTAL}", "人口(総数)", "T001", "t001")),
+        *((encoding, TOTAL) for encoding in ("utf-8", "utf-8-sig")),
+    ],
+)
 def test_the_official_layout(encoding, value, tmp_path):
     path = official(tmp_path, [COLUMNS, LABELS, *BODY], encoding)
     expected = {CODES[0]: 30, CODES[1]: 5, CODES[2]: 7}
     assert counts(read_mesh(path, grid=WINDOW, value=value)) == expected
-
-
-def test_one_header_row_and_one_value(tmp_path):
-    path = official(tmp_path, ["key_code,T9", f"{CODES[0]},3", f"{CODES[1]},0"])
-    assert counts(read_mesh(path, grid=WINDOW)) == {CODES[0]: 3}
 
 
 def test_repeated_header_rows_of_joined_files(tmp_path):
@@ -105,11 +105,6 @@ def test_domains_are_public(tmp_path):
     assert both.grid.shape == (160, 320)
 
 
-def test_a_mesh_file_of_another_level(tmp_path):
-    path = official(tmp_path, ["KEY_CODE,T1", "53394611323,4", "53394611324,5"])
-    assert read_mesh(path, grid="jis:eighth").count.tolist() == [4, 5]
-
-
 CENTRES = Grid.regular((6, 8), crs="EPSG:3035", transform=(250, 0, 4e6, 0, 250, 3e6))
 SOUTHWARDS = Grid.regular((6, 8), crs="EPSG:3035", transform=(250, 0, 4e6, 0, -250, 3.0015e6))
 MESH = Grid.mesh("jis:eighth", bounds=(139, 35, 139 + 8 / 640, 35 + 6 / 960))
@@ -142,15 +137,6 @@ def test_coordinates_give_the_cell(grid, anchor, kind, cells, tmp_path):
     expected = np.zeros((6, 8), np.int64)
     expected[row, col] = n
     np.testing.assert_array_equal(table.to_dense(), expected)
-
-
-def test_origins_and_destinations(tmp_path):
-    path = official(tmp_path, ["o,d,n", f"{CODES[0]},{CODES[1]},5", f"{CODES[1]},{CODES[0]},6"])
-    grid = WINDOW.pairs()
-    table = read_table(path, grid=grid, value="n", columns={"origin": "o", "destination": "d"})
-    ends = np.stack(WINDOW.places[0].parse(CODES[:2]))
-    assert same(table, CountTable.from_index(grid, np.concatenate([ends, ends[:, ::-1]]), [5, 6]))
-    assert table.bound is None
 
 
 def test_integers_are_filtered_exactly(tmp_path):

@@ -13,7 +13,7 @@ from tests.io.read.dialects import same
 
 EVERY = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 MANY, FEW = 100, 8
-MUTATIONS, SAMPLE = 120, 4
+MUTATIONS, SAMPLE = 120, 3
 
 
 def is_beginning(found, whole):

@@ -343,7 +343,7 @@ def test_a_release_of_another_version_is_compared_by_rows_and_pixels(public):
     told["release"]["release_id"] = json.loads(file.read_text())["release_id"]
     write_json(book, told)
     assert found(public) == {}
-    for name in (*WORDS, *ROWS):
+    for name in (*sorted(WORDS)[::3], *ROWS):
         shutil.copytree(public, public.parent / "other")
         DAMAGES[name](public.parent / "other")
         assert bool(found(public.parent / "other")) == (name in ROWS), name

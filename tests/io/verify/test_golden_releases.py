@@ -41,7 +41,6 @@ def test_an_earlier_release_agrees_with_itself(folder):
     assert card.domain == StatedDomain.of(table.grid)
 
 
-@pytest.mark.parametrize("folder", RELEASES, ids=name_of)
 @pytest.mark.parametrize(
     "change",
     [
@@ -55,8 +54,8 @@ def test_an_earlier_release_agrees_with_itself(folder):
         lambda geo: geo.update(more=1),
     ],
 )
-def test_what_means_something_else_is_found(folder, change, tmp_path):
-    public = tmp_path / "public"
+def test_what_means_something_else_is_found(change, tmp_path):
+    folder, public = RELEASES[0], tmp_path / "public"
     shutil.copytree(folder, public)
     file = public / "population.parquet"
     table = pq.read_table(file)

@@ -28,14 +28,6 @@ def failures(public):
     return {check.name for check in verify(public) if not check.ok}
 
 
-def test_a_release_is_verified_and_opened_without_the_file_that_it_was_made_with(public):
-    assert failures(public) == set()
-    card = json.loads((public / "release.json").read_text())
-    outlines = geodp.open(public).grid.outlines
-    assert card["domain"]["outlines"]["sha256"] == outlines.sha256
-    assert card["domain"]["outlines"]["crs"] == "EPSG:3035"
-
-
 def test_outlines_of_others_are_refused(public):
     rows = pq.read_table(public / FILE)
     moved = rows.set_column(1, "geometry", rows["geometry"].take([*range(1, 12), 0]))

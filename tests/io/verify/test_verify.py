@@ -1,5 +1,4 @@
 import json
-import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,6 @@ from geodp.grid.order import Order
 from geodp.io.folder.kinds import Check
 from geodp.io.folder.manifest import release_id, sha256
 from geodp.io.verify import again
-from geodp.io.verify.chunks import index_of
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
@@ -159,8 +157,6 @@ def with_column(table, name, values):
         ("population", lambda values: [0, *values[1:]], "cells"),
         ("population", lambda values: [-5, *values[1:]], "cells"),
         ("population", lambda values: [v + 0.5 for v in values], "cells"),
-        ("standard_error", lambda values: [v + 1 for v in values], "intervals"),
-        ("low", lambda values: [v + 0.1 for v in values], "intervals"),
         ("high", lambda values: [v + 0.1 for v in values], "intervals"),
         ("high", lambda values: [0.0, *values[1:]], "intervals"),
         ("code", lambda values: [values[1], *values[1:]], "cells"),
@@ -246,26 +242,3 @@ def test_a_mask_without_a_raster_is_not_checked(tmp_path):
     assert all(check.ok for check in checks.values())
     assert "no raster" in checks["cells"].detail
     assert read_release_table(tmp_path / "out")[0].grid.mask is None
-
-
-@pytest.mark.parametrize("column", ["x", "y"])
-def test_forged_coordinates_are_found(tmp_path, column):
-    released(GRIDS["south"]).write(tmp_path / "out")
-    public = tmp_path / "out" / "public"
-    rewrite(public, lambda t: with_column(t, column, t[column].to_numpy() + 1))
-    assert other_files(public) == {"population.parquet"}
-
-
-@pytest.mark.law
-def test_codes_are_read_group_by_group_and_take_no_memory_for_all_at_once():
-    grid = geodp.Grid.regular((1000, 1000))
-    index = np.stack(np.divmod(np.arange(300_000), 1000))
-    texts = pa.array(grid.places[0].format(*index))
-    rows = pa.table([texts], names=["code"])
-    tracemalloc.start()
-    found = index_of(rows, grid)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert np.array_equal(found, index)
-    assert np.array_equal(index_of(rows.slice(0, 0), grid), index[:, :0])
-    assert peak < 3 * index.nbytes + 65_536 * 1000

@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import os
-import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from itertools import product
@@ -247,13 +246,6 @@ def test_earlier_releases_are_verified(folder):
     assert done.stdout.count("ok      ") == len(verify_release.CHECKS)
 
 
-def test_how_it_is_called(tmp_path):
-    """In a Python that sees no other packages."""
-    for folder, code in (([], 2), ([tmp_path / "absent"], 2), ([tmp_path], 3), (RELEASES[:1], 0)):
-        done = subprocess.run([sys.executable, "-I", "-S", FILE, *folder], capture_output=True)
-        assert done.returncode == code
-
-
 def rewritten(public, name, change):
     """A CSV with other rows, listed as a forger would."""
     path = public / name
@@ -300,13 +292,7 @@ def test_a_forged_table_is_found(public, change, found):
     assert failed(public) == found
 
 
-def test_a_short_row_is_named_by_its_number(public):
-    rewritten(public, "population.csv", lambda rows: [*rows[:2], rows[2][:3], *rows[3:]])
-    details = {name: detail for name, _, detail in verify_release.verify(str(public))}
-    assert details["counts"] == "population.csv: row 2 has another length."
-
-
-@pytest.mark.parametrize("level", ["secondary", "5km", "basic", "half"])
+@pytest.mark.parametrize("level", ["secondary", "half"])
 def test_a_forged_sum_is_found(public, level):
     rewritten(public, f"population-{level}.csv", cell(1, 1, "7"))
     assert failed(public) == ["areas"]
@@ -334,14 +320,6 @@ def resealed(public, change):
 def test_a_card_that_contradicts_itself_is_found(public, change):
     resealed(public, change)
     assert "card" in failed(public)
-
-
-def test_another_release_id_is_found(public):
-    card = card_of(public)
-    write_checksums(public, card)
-    text = (public / "release.json").read_text()
-    (public / "release.json").write_text(text.replace(card_of(public)["release_id"], "0" * 16))
-    assert failed(public) == ["checksums", "release id"]
 
 
 @pytest.mark.parametrize("data", DOCUMENTS, ids=lambda data: data[:12])

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,8 +20,7 @@ from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.csv import write_csv
 from geodp.io.write.tables import RowErrors
-from geodp.release.release import Release
-from tests.io.write.test_writers import GRIDS, KANTO, released
+from tests.io.write.test_writers import KANTO, released
 from tests.views import view_of
 
 QGIS_322 = re.compile(r'("(integer|real|string)",)*"(integer|real|string)"\n')
@@ -39,22 +37,6 @@ def regions_of(names):
     land = np.indices(KANTO.shape).reshape(2, -1)
     town = [names[(row + col) % len(names)] for row, col in land.T]
     return Hierarchy.of_cells(land, {"市": town}, "made up")
-
-
-@pytest.mark.parametrize("name", ["mesh", "attributes", "south", "pairs", "axes"])
-def test_types_are_those_of_every_qgis(tmp_path, write_copy, name):
-    write_copy(GRIDS[name], tmp_path / "out")
-    path = tmp_path / "out" / "public" / "population.csv"
-    info = pyogrio.read_info(path)
-    said = dict(zip(info["fields"].tolist(), types(path), strict=True))
-    seen = dict(zip(info["fields"].tolist(), info["dtypes"].tolist(), strict=True))
-    assert seen == {
-        field: {"string": "object", "integer": "int32", "real": "float64"}[kind]
-        for field, kind in said.items()
-    }
-    codes = {"code", "origin", "destination"} & set(said)
-    assert {said[code] for code in codes} <= {"string"}
-    assert said["population"] == "integer"
 
 
 @pytest.mark.parametrize(
@@ -133,13 +115,3 @@ def test_a_quoted_first_name_after_the_mark_is_read_whatever_the_encoding(tmp_pa
             path, grid=KANTO, code="code, of a cell", value="人口", encoding=encoding
         )
         assert found.count.tolist() == [3]
-
-
-def test_the_card_says_which_files_are_marked(tmp_path):
-    said = {}
-    for name in ("population", "人口"):
-        release = Release(released(KANTO).table)
-        release.write(tmp_path / name, name=name)
-        card = Path(tmp_path / name / "public" / "release.json").read_text(encoding="utf-8")
-        said[name] = "byte order mark" in card
-    assert said == {"population": False, "人口": True}

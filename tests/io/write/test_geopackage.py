@@ -53,14 +53,6 @@ def test_it_is_a_sound_base_with_index_and_metadata(written):
     assert len(ask(path, TRIGGERS)) == 6
 
 
-def test_it_has_one_layer_and_no_client_is_asked_for_which(written, recwarn):
-    path = written / "population.gpkg"
-    assert pyogrio.list_layers(path).tolist() == [["population", "Polygon"]]
-    frame = geopandas.read_file(path)
-    assert len(frame) == ask(path, "SELECT count(*) FROM population")[0][0]
-    assert [str(one.message) for one in recwarn] == []
-
-
 def test_a_copy_can_be_edited_and_its_index_follows(written, tmp_path):
     path = tmp_path / "copy.gpkg"
     shutil.copy(written / "population.gpkg", path)

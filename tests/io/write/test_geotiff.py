@@ -1,9 +1,6 @@
 import json
 import shutil
-import sqlite3
-import warnings
 import xml.etree.ElementTree as ET
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -12,64 +9,19 @@ import rasterio.shutil
 from rio_cogeo import cog_validate
 
 import geodp
-from geodp.errors import AccessWarning, OutputError
+from geodp.errors import OutputError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.write import geotiff, pixels, qgis_style, tables
 from geodp.io.write.frame import Frame, cell_size
-from geodp.io.write.tables import UNCERTAINTY_COLUMNS
 from geodp.release.release import Release
 from geodp.table.counts import CountTable, ReleasedTable
-from tests.io.write.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
+from tests.io.write.test_writers import GRIDS, KANTO, LAEA, released
 from tests.views import view_of
 
 
 def north_up(release):
     dense = release.table.to_dense()
     return dense[::-1] if release.grid.places[0].northwards else dense
-
-
-@pytest.mark.parametrize("name", ["mesh", "masked", "south", "nowhere", "unnamed", "one"])
-def test_raster_is_the_table(tmp_path, name):
-    grid = GRIDS[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", AccessWarning)
-        release, folder = written(tmp_path / "out", grid)
-    with geotiff.quiet():
-        valid, errors, notes = cog_validate(folder / "population.tif", strict=True)
-    assert valid, (errors, notes)
-    place = grid.places[0]
-    inside = INSIDE[::-1] if grid.mask else np.ones((place.rows, place.cols), bool)
-    with geotiff.quiet(), rasterio.open(folder / "population.tif") as raster:
-        count, error, low, high = raster.read()
-        assert raster.descriptions == ("population", *UNCERTAINTY_COLUMNS)
-        assert raster.units == ("persons",) * 4
-        assert np.isnan(raster.nodata)
-        assert raster.dtypes == ("float32",) * 4
-        tags = raster.tags()
-        event = release.event
-        assert tags["GEODP_UNIT"] == event.unit == "person"
-        assert tags["GEODP_NEIGHBOURS"] == event.neighbours
-        assert tags["GEODP_CONTRIBUTION"] == "1"
-        assert tags["GEODP_BUDGET"] == "epsilon = 1"
-        assert tags["GEODP_PRIVATE"] == "NO"
-        assert tags["TIFFTAG_SOFTWARE"] == f"geodp {geodp.__version__}"
-        if place.transform is not None:
-            assert raster.bounds == pytest.approx(place.bounds, abs=1e-12, rel=1e-15)
-            assert raster.crs == place.crs
-    card = json.loads((folder / "release.json").read_text("utf-8"))
-    (entry,) = (one for one in card["files"] if one["name"] == "population.tif")
-    assert entry["bands"] == ["population", *UNCERTAINTY_COLUMNS]
-    assert entry["nodata"] == "NaN, outside the domain"
-    assert (entry["data_type"], entry["unit"]) == ("float32", "persons")
-    assert np.array_equal(count, np.where(inside, north_up(release), np.nan), equal_nan=True)
-    assert (np.isnan(error) == ~inside).all()
-    largest = release.card().expected_error.blocks[0].largest
-    assert error[inside] == pytest.approx(largest, rel=1e-5)
-    assert (np.isnan(low) == ~inside).all()
-    assert (np.isnan(high) == ~inside).all()
-    assert (low[inside] <= count[inside]).all()
-    assert (count[inside] < high[inside]).all()
 
 
 @pytest.mark.law
@@ -283,31 +235,3 @@ def test_styles_have_one_class_of_counts_below_an_offices_limit(whole, nonnegati
     assert [one.get("label") for one in ranges][:1] == (
         [f"<{limit:,}"] if nonnegative else ["below 0"]
     )
-
-
-def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path):
-    from geodp.io.write.export.vector import GeoPackageExport
-
-    counts = np.arange(KANTO.size).reshape(KANTO.shape) % 50
-    table = geodp.CountTable.from_dense(counts, KANTO)
-    for name, said in (("plain", None), ("few", {"display_below": 10})):
-        terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
-        release = geodp.publish(table, metadata=said, **terms)
-        release.write(tmp_path / name)
-        GeoPackageExport().write(geodp.open(tmp_path / name).view(), tmp_path / f"{name}.x")
-    public = {name: tmp_path / name / "public" for name in ("plain", "few")}
-    texts = {name: (path / "population.qml").read_text("utf-8") for name, path in public.items()}
-    assert "&lt;10" in texts["few"]
-    assert "&lt;" not in texts["plain"]
-    for file in ("population.gpkg", "../../{}.x"):
-        for name, path in public.items():
-            with closing(sqlite3.connect(path / file.format(name))) as base:
-                rows = base.execute("SELECT population FROM population ORDER BY 1").fetchall()
-            assert [count for (count,) in rows] == sorted(release.table.count.tolist())
-    tables = [(path / "population.csv").read_bytes() for path in public.values()]
-    assert tables[0] == tables[1]
-    with (
-        rasterio.open(public["few"] / "population.tif") as one,
-        rasterio.open(public["plain"] / "population.tif") as other,
-    ):
-        assert np.array_equal(one.read(), other.read(), equal_nan=True)

@@ -1,8 +1,6 @@
 """The files of measurements, read by pandas alone as a statistician would."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,31 +10,6 @@ from geodp.io.write import measurements
 from geodp.io.write.measurements import COLUMNS
 from tests.io.write.test_writers import GRIDS
 
-MESH = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1)).with_official_order()
-
-READ = """
-import json, sys
-import pandas as pd
-
-folder = sys.argv[1]
-rows = pd.read_parquet(f"{folder}/jobs.measurements.parquet")
-book = json.load(open(f"{folder}/jobs.measurements.json"))
-levels = pd.DataFrame(book["levels"]).set_index("level")
-whole = rows[rows["complete"]]
-sums = whole[whole["measures"] == "count"].groupby("level")["value"].sum()
-variance = whole.groupby("level").size() * levels["variance"]
-# The total by all complete levels, each weighted by its precision.
-weight = (1 / variance[sums.index])
-print(json.dumps({
-    "total": float((sums * weight).sum() / weight.sum()),
-    "error": float(weight.sum() ** -0.5),
-    "kinds": [str(kind) for kind in rows.dtypes],
-    "codes": rows["code"].dropna().tolist()[-3:],
-    "rows": len(rows),
-    "modules": [name for name in sys.modules if name.startswith("geodp")],
-}))
-"""
-
 
 def write(path, grid, **given):
     counts = np.random.default_rng(2).integers(0, 60, grid.shape)
@@ -44,20 +17,6 @@ def write(path, grid, **given):
     given = {"contribution": 1, "key": geodp.NoiseKey(bytes(32)), "measurements": "cell", **given}
     geodp.publish(table, epsilon=1, **given).write(path, name="jobs")
     return path / "public", table
-
-
-def test_pandas_alone_reads_them_back(tmp_path):
-    folder, table = write(tmp_path / "out", MESH)
-    done = subprocess.run(
-        [sys.executable, "-c", READ, folder], capture_output=True, text=True, check=True
-    )
-    found = json.loads(done.stdout)
-    assert found["modules"] == []
-    assert abs(found["total"] - table.count.sum()) < 5 * found["error"]
-    assert found["error"] < 20
-    place = MESH.places[0]
-    assert {*found["codes"]} <= {*place.format(*np.indices(MESH.shape).reshape(2, -1))}
-    assert len(found["codes"]) == 3
 
 
 @pytest.mark.parametrize(

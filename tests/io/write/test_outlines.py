@@ -5,9 +5,7 @@ import json
 import geopandas
 import numpy as np
 import pyarrow.parquet as pq
-import pyogrio
 import pytest
-import shapely
 
 import geodp
 from geodp.io.write.qgis_style import vector_renderer
@@ -18,20 +16,6 @@ from tests.views import view_of
 @pytest.fixture(scope="module", params=[3035, 4326, 2180])
 def release(request, shared):
     return request.param, tracts.released(shared, request.param)
-
-
-def test_geopackage_and_geoparquet_have_multipolygons_in_the_crs_of_the_file(release):
-    crs, path = release
-    given = tracts.frame(crs).set_index("GEOID").geometry
-    info = pyogrio.read_info(path / "public/population.gpkg", layer="population")
-    assert (info["geometry_type"], info["crs"]) == ("MultiPolygon", f"EPSG:{crs}")
-    for found in (
-        geopandas.read_file(path / "public/population.gpkg", layer="population"),
-        geopandas.read_parquet(path / "public/population.parquet"),
-    ):
-        assert found.crs.to_epsg() == crs
-        for code, shape in zip(found.code, found.geometry, strict=True):
-            assert shapely.equals(shape, given[code])
 
 
 def test_all_units_have_their_outline_also_those_of_nobody(release):

@@ -41,7 +41,6 @@ from tests.io.verify.test_verify import (
     with_column,
     write_checksums,
 )
-from tests.io.write.test_geotiff import north_up
 from tests.io.write.test_writers import GRIDS, KANTO
 from tests.refusals import refuses
 from tests.release.report.test_markdown import ABOUT
@@ -112,23 +111,6 @@ def rows_of(folder):
         return list(csv.DictReader(file))
 
 
-@pytest.mark.law
-@pytest.mark.parametrize(
-    ("method", "name"),
-    [("laplace", name) for name in GRIDS]
-    + [(method, name) for method in KINDS[1:] for name in ("attributes", "masked")],
-)
-def test_a_release_agrees_with_itself_and_is_read_back(tmp_path, method, name):
-    release, folder = made(tmp_path / "out", method, GRIDS[name])
-    assert failures(folder) == []
-    table, card = read_release_table(folder)
-    assert (table.key == release.table.key).all()
-    assert table.count.dtype == release.table.count.dtype
-    assert (table.count == release.table.count).all()
-    assert (table.grid, table.event) == (release.grid, release.event)
-    assert card.mechanism.nonnegative == METHODS[method].nonnegative
-
-
 @pytest.mark.parametrize("method", ["laplace", "laplace-nonnegative"])
 def test_empty_releases_keep_their_type(tmp_path, method):
     release = released(GRIDS["one"], method)
@@ -161,40 +143,6 @@ def test_decimals_are_the_shortest(written):
     for row in rows_of(folder):
         assert float(row["population"]) * 256 % 1 == 0
         assert len(row["population"]) <= len(repr(float(row["population"])))
-
-
-@pytest.mark.parametrize(
-    ("method", "words"),
-    [("topdown", "every cell above 0;"), ("laplace-nonnegative", "every cell above 0;")]
-    + [(method, "every cell that is not 0;") for method in ("laplace", "geometric")],
-)
-def test_the_files_say_which_cells_they_list(written, method, words):
-    _, folder = written[method]
-    card = card_of(folder)
-    for entry in card["files"]:
-        if entry["name"].endswith((".csv", ".parquet")):
-            assert words in entry["what"]
-            assert ("negative ones" in entry["values"]) == ("not 0" in words)
-
-
-@pytest.mark.parametrize(
-    ("method", "name"),
-    [("thirds", name) for name in ("attributes", "masked", "south", "nowhere")]
-    + [(method, "masked") for method in KINDS],
-)
-def test_the_raster_is_the_table(tmp_path, method, name, thirds):
-    grid = GRIDS[name]
-    release, folder = made(tmp_path / "out", method, grid)
-    with geotiff.quiet(), rasterio.open(folder / "population.tif") as raster:
-        bands = raster.read(range(1, len(geotiff.combinations(grid)) + 1))
-        assert raster.dtypes[0] == ("float64" if method == "thirds" else "float32")
-        has_error = ERROR in raster.descriptions
-    assert has_error == (method != "laplace-nonnegative")
-    dense = north_up(release)
-    dense = dense.reshape(*dense.shape[:2], -1).transpose(2, 0, 1)
-    assert (np.nan_to_num(bands) == dense).all()
-    entry = next(e for e in card_of(folder)["files"] if e["name"] == "population.tif")
-    assert (ERROR in entry["bands"]) == has_error == ("standard_error" in entry)
 
 
 @pytest.mark.parametrize(

@@ -63,27 +63,6 @@ def test_sqlite_finds_what_a_search_of_all_boxes_does(n):
         assert nodes <= 1.05 * n / CELLS + calls + 3
 
 
-@pytest.mark.parametrize("n", [0, 1, 51, 52, 9000])
-def test_a_packed_tree_grows_and_shrinks_as_any_other(n):
-    box, more = boxes(n), boxes(500, seed=2)
-    with closing(sqlite3.connect(":memory:")) as base:
-        packed(base, box)
-        numbers = range(n + 1, n + 501)
-        base.executemany(
-            "INSERT INTO tree VALUES (?, ?, ?, ?, ?)",
-            zip(numbers, *more.tolist(), strict=True),
-        )
-        assert check(base) == "ok"
-        base.execute("UPDATE tree SET minx = minx - 7 WHERE id % 3 = 0")
-        assert check(base) == "ok"
-        base.execute("DELETE FROM tree WHERE id % 5 != 0")
-        assert check(base) == "ok"
-        left = [row for (row,) in base.execute("SELECT id FROM tree ORDER BY id")]
-        assert left == list(range(5, n + 501, 5))
-        base.execute("DELETE FROM tree")
-        assert check(base) == "ok"
-
-
 def test_a_tree_says_which_of_its_tables_it_wrote_once():
     """Nodes are written once each, not once for every row."""
     box = boxes(2 * CALL)

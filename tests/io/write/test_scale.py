@@ -8,48 +8,10 @@ import pytest
 from pyproj import Geod
 
 import geodp
-from geodp.io.write import qgis_style, scale
-from geodp.io.write.drawing.sheet import parse_colours
-from geodp.io.write.map import look
-from tests.io.write.sight import SIGHTS, apart
+from geodp.io.write import scale
 from tests.io.write.test_writers import KANTO
 
 AREAS = [None, Fraction(1, 100), Fraction(1, 4), Fraction(1), Fraction(100), Fraction(1, 30_000)]
-
-
-def brightness(colour):
-    """Relative luminance, as WCAG 2.1 defines it."""
-    parts = np.array(colour) / 255
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-@pytest.mark.parametrize("sight", SIGHTS)
-@pytest.mark.parametrize("theme", [look.LIGHT, look.DARK])
-def test_classes_are_told_apart_by_everybody(theme, sight):
-    """A difference of 2 is just noticed by trained eyes."""
-    assert np.diagonal(apart(theme.classes, sight), 1).min() >= 6
-
-
-def contrast(one, other):
-    low, high = sorted((brightness(one), brightness(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("theme", [look.LIGHT, look.DARK])
-def test_more_people_are_further_from_the_paper(theme):
-    found = [contrast(colour, theme.paper) for colour in theme.classes]
-    assert found == sorted(found)
-    assert found[0] > 3
-    assert min(b / a for a, b in pairwise(found)) > 1.1
-    assert len({*theme.colours}) == 3 + 2 * len(theme.classes) + 4 + 1
-    # Words of any size: WCAG's level AA.
-    assert min(contrast(c, theme.paper) for c in (theme.ink, theme.soft, theme.alarm)) > 4.5
-
-
-def test_pictures_and_styles_have_the_same_colours():
-    assert look.LIGHT.classes == parse_colours(scale.DARK_IS_MANY)
-    assert parse_colours([qgis_style.BELOW]) == (look.LIGHT.below,)
 
 
 @pytest.mark.parametrize("area", AREAS)

@@ -1,13 +1,9 @@
 """Rows are made once, whoever asks for them, and are what each writer would have made itself."""
 
-from dataclasses import replace
-
 import numpy as np
 
 import geodp
-from geodp.io.folder.publication import write_public
 from geodp.io.write import tables
-from geodp.io.write import view as rows
 from geodp.io.write.view import keep_rows
 
 
@@ -33,38 +29,3 @@ def test_rows_in_chunks_are_all_rows(monkeypatch, tmp_path):
         np.testing.assert_array_equal(index, view.table.grid.decode(view.table.key))
         assert np.concatenate([one.count for one in made]).tolist() == view.table.count.tolist()
     assert not [*tmp_path.iterdir()]
-
-
-def test_rows_that_nobody_read_to_their_end_are_made_again(monkeypatch, tmp_path):
-    monkeypatch.setattr(tables, "CHUNK", 50)
-    view = released().view("people")
-    with keep_rows(view, tmp_path) as kept:
-        next(iter(kept.rows("Writing")))
-        found = [row for one in kept.rows("Writing") for row in one.columns.to_pylist()]
-    assert found == view.all_rows.columns.to_pylist()
-
-
-def test_all_formats_of_a_release_cost_one_making_of_rows_and_of_intervals(monkeypatch, tmp_path):
-    """Counted in cells: rows once, and intervals once more for the raster, which shows others."""
-    release = released()
-    made, ends = [], []
-    honest, errors = tables.arrow_columns, release.errors()
-
-    def make(table, part, *others):
-        made.append(len(range(*part.indices(table.key.size))))
-        return honest(table, part, *others)
-
-    def count(self, key):
-        ends.append(key.size)
-        return own(self, key)
-
-    kind = type(errors.intervals)
-    own = kind.of
-    monkeypatch.setattr(rows, "arrow_columns", make)
-    monkeypatch.setattr(kind, "of", count)
-    folder = tmp_path / "public"
-    folder.mkdir()
-    write_public(replace(release.view("people"), errors=errors), folder)
-    assert sum(made) == release.table.key.size
-    raster = release.grid.size
-    assert release.table.key.size <= sum(ends) <= release.table.key.size + raster

@@ -1,13 +1,9 @@
 import csv
-import errno
 import json
 import os
-import subprocess
-import sys
 import tracemalloc
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -16,16 +12,13 @@ import pytest
 import shapely
 
 import geodp
-from geodp.errors import OutputError, UsageError
-from geodp.grid.lattice import parse_codes
+from geodp.errors import UsageError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.write import csv as csv_format
 from geodp.io.write import geotiff, parquet, picture, tables
-from geodp.io.write.tables import ERROR, UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 from geodp.release.release import Release
-from geodp.table.card import drop_written
 from geodp.table.counts import Cells, CountTable, ReleasedTable
 from tests.refusals import refuses
 
@@ -68,23 +61,6 @@ def written(path, grid):
 def rows_of(folder):
     with (folder / "population.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-@pytest.mark.parametrize("name", GRIDS)
-def test_the_folder_lists_itself(tmp_path, name):
-    release = released(GRIDS[name])
-    paths = release.write(tmp_path / "out", restricted={"rows": 7, "path": Path("x")})
-    public, hidden = tmp_path / "out" / "public", tmp_path / "out" / "restricted"
-    assert paths["public"] == sorted(map(str, public.iterdir()))
-    assert paths["restricted"] == sorted(map(str, hidden.iterdir()))
-    card = json.loads((public / "release.json").read_text(encoding="utf-8"))
-    assert drop_written(card) == release.card().to_json()
-    listed = {entry["name"] for entry in card["files"]}
-    assert listed.isdisjoint(entry["name"] for entry in card["left_out"])
-    assert ("population.tif" in listed) == (name not in ("pairs", "axes"))
-    assert ("population.png" in listed) == (name != "axes")
-    assert json.loads((hidden / "run.json").read_text()) == {"rows": 7, "path": "x"}
-    assert "CONFIDENTIAL" in (hidden / "README.txt").read_text()
 
 
 @pytest.mark.parametrize("writer", ["all", "csv", "parquet", "cog", "png"])
@@ -136,76 +112,6 @@ def test_an_unknown_crs_is_refused_before_anything_is_written(tmp_path):
         check_publication(grid, tmp_path / "out", name="population", overwrite=False)
 
 
-@pytest.mark.parametrize(
-    ("writer", "error", "seen"),
-    [
-        ("write_csv", KeyboardInterrupt(), KeyboardInterrupt),
-        ("write_parquet", OSError(errno.ENOSPC, "No space left on device"), OutputError),
-        ("write_cog", KeyboardInterrupt(), KeyboardInterrupt),
-        ("draw_map", OSError(errno.ENOSPC, "No space left on device"), OutputError),
-    ],
-)
-def test_nothing_is_left_of_a_broken_write(tmp_path, monkeypatch, writer, error, seen):
-    def breaks(*_, **__):
-        raise error
-
-    homes = {"write_csv": csv_format, "write_parquet": parquet, "write_cog": geotiff}
-    monkeypatch.setattr(homes.get(writer, picture), writer, breaks)
-    with pytest.raises(seen):
-        released(KANTO).write(tmp_path / "out")
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.law
-def test_a_file_size_limit_leaves_nothing(tmp_path):
-    program = (
-        "import resource, sys, geodp, numpy as np\n"
-        "grid = geodp.Grid.mesh('jis:half', bounds=(139, 35, 142, 37))\n"
-        "counts = np.random.default_rng(0).integers(0, 5000, grid.shape)\n"
-        "table = geodp.CountTable.from_dense(counts, grid)\n"
-        "release = geodp.publish(table, epsilon=1, contribution=1)\n"
-        "from geodp.io.write import csv, geopackage, parquet\n"
-        "def no_table(table, path, **options):\n"
-        "    path.touch()\n"
-        "    path.with_suffix('.csvt').touch()\n"
-        "csv.write_csv = no_table\n"
-        "parquet.GeoParquet.write = geopackage.GeoPackage.write = lambda *given: ()\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
-        "try:\n"
-        "    release.write(sys.argv[1])\n"
-        "except geodp.errors.OutputError as error:\n"
-        "    print(error)\n"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", program, tmp_path / "out"], capture_output=True, text=True
-    )
-    assert "GDAL could not write the raster" in found.stdout, found
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("name", ["mesh", "attributes", "masked", "south", "nowhere", "unnamed"])
-def test_csv_lists_every_cell_above_0(written_once, name):
-    grid = GRIDS[name]
-    release, folder = written_once(grid)
-    rows = rows_of(folder)
-    centre = ["x", "y"] if name in ("south", "unnamed") else []
-    labels = [a.name for a in grid.attributes]
-    assert list(rows[0]) == ["code", *centre, *labels, "population", *UNCERTAINTY_COLUMNS]
-    index = [parse_codes(grid.places[0], [row["code"] for row in rows])]
-    index += [[[a.labels.index(row[a.name]) for row in rows]] for a in grid.attributes]
-    key = grid.encode(np.concatenate(index))
-    assert (key == release.table.key).all()
-    assert [int(row["population"]) for row in rows] == release.table.count.tolist()
-    cell = release.card().expected_error.blocks[0]
-    errors = {float(row[ERROR]) for row in rows}
-    assert max(errors) <= cell.largest
-    assert errors == {cell.standard_error} or cell.largest > cell.standard_error
-    assert b"\r" not in (folder / "population.csv").read_bytes()
-    types = (folder / "population.csvt").read_text()
-    before = '"string",' + '"real",' * len(centre) + '"string",' * len(labels)
-    assert types == before + '"integer","real","real","real"\n'
-
-
 @pytest.mark.parametrize("name", ["south", "unnamed"])
 def test_cells_without_codes_have_centres(written_once, name):
     grid = GRIDS[name]
@@ -226,15 +132,6 @@ def test_cells_without_codes_have_centres(written_once, name):
     assert all("x" in entry["columns"] for entry in entries)
 
 
-def test_pairs_without_codes_have_both_centres():
-    grid = geodp.Grid((GRIDS["south"].places[0],) * 2)
-    names = ("origin_x", "origin_y", "destination_x", "destination_y")
-    assert tables.centre_columns(grid) == names
-    assert tables.column_names(grid, "trips")[2:6] == names
-    x, y, to_x, to_y = tables.centres(grid, np.array([[0], [1], [2], [3]]))
-    assert (x[0], y[0], to_x[0], to_y[0]) == (4001500, 2999500, 4003500, 2997500)
-
-
 def test_one_cell_of_a_huge_grid_is_written(tmp_path):
     place = geodp.grid.lattice.Lattice(1, 1 << 34, crs="EPSG:3035", transform=LAEA)
     grid, event = geodp.Grid((place,)), released(KANTO).event
@@ -246,42 +143,6 @@ def test_one_cell_of_a_huge_grid_is_written(tmp_path):
     tracemalloc.stop()
     row = rows_of(tmp_path / "out" / "public")[0]
     assert float(row["x"]) == 4_000_000 + 1000 * ((1 << 34) - 0.5)
-
-
-def test_csv_of_pairs_and_plain_axes(written_once):
-    release, folder = written_once(GRIDS["pairs"])
-    first = rows_of(folder)[0]
-    assert list(first) == ["origin", "destination", "population", *UNCERTAINTY_COLUMNS]
-    index = release.grid.decode(release.table.key[:1])
-    place = release.grid.places[0]
-    assert first["origin"] == place.format(index[0], index[1])[0]
-    assert first["destination"] == place.format(index[2], index[3])[0]
-    release, folder = written_once(GRIDS["axes"])
-    rows = rows_of(folder)
-    found = np.array([[int(row[f"axis{i}"]) for row in rows] for i in range(3)])
-    assert (found == release.grid.decode(release.table.key)).all()
-    assert "geo" not in pyarrow.parquet.read_schema(folder / "population.parquet").metadata
-
-
-@pytest.mark.parametrize("name", ["mesh", "attributes", "masked", "south", "unnamed"])
-def test_geoparquet_holds_the_cells(written_once, name):
-    grid = GRIDS[name]
-    release, folder = written_once(grid)
-    frame = geopandas.read_parquet(folder / "population.parquet")
-    place = grid.places[0]
-    assert frame.crs == place.crs
-    assert frame["population"].tolist() == release.table.count.tolist()
-    assert frame.is_valid.all()
-    assert all(shape.exterior.is_ccw for shape in frame.geometry)
-    row, col = grid.decode(release.table.key)[:2]
-    x, y = place.edges()
-    low, high = np.minimum(y[row], y[row + 1]), np.maximum(y[row], y[row + 1])
-    assert (shapely.bounds(frame.geometry) == np.stack([x[col], low, x[col + 1], high], 1)).all()
-    about = json.loads(
-        pyarrow.parquet.read_schema(folder / "population.parquet").metadata[b"geodp"]
-    )
-    assert about["epsilon"] == "1"
-    assert about["private"] is False
 
 
 def test_geoparquet_is_read_by_window(tmp_path, monkeypatch):

@@ -1,5 +1,4 @@
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from geodp.mechanisms.baselines.dawa import Dawa, consistent, deviations, hierar
 from geodp.mechanisms.measure import add_noise, laplace_noise
 from geodp.privacy.key import NoiseKey
 from tests.mechanisms.baselines.test_ugrid import maps, spent
-from tests.mechanisms.maps import census, errors, standard_errors, towns
 from tests.reference import dawa as reference
 from tests.refusals import refuses
 from tests.strategies import secrets
@@ -254,34 +252,3 @@ def released(people, epsilon):
         return Dawa().release(table, spent(epsilon), key).to_dense()
 
     return release
-
-
-def of_authors(people, epsilon, trial):
-    """A release of the authors' design, with the noise that its claim asks for."""
-    grid = geodp.Grid.regular(people.shape)
-    vector = geodp.CountTable.from_dense(people, grid).to_vector()
-    values = reference.design(vector, epsilon, np.random.default_rng(trial))
-    keys = np.arange(vector.size, dtype=np.uint64)
-    return geodp.ReleasedTable(grid, keys, values, spent(1)).to_dense()
-
-
-@pytest.mark.law
-@pytest.mark.parametrize("people", [towns(64), towns(64, 6) // 8], ids=["many", "few"])
-def test_as_exact_as_the_authors_design_and_unbiased(people):
-    cells, rectangles, totals = errors(released(people, Fraction(1, 10)), people, 100)
-    assert abs(standard_errors(totals)) < 4
-    theirs = errors(partial(of_authors, people, 0.1), people, 8)
-    assert cells < 1.1 * theirs[0]
-    assert rectangles < 1.1 * theirs[1]
-
-
-@pytest.mark.law
-@pytest.mark.real
-def test_the_same_on_parts_of_a_census():
-    for part in (np.s_[150:214, 200:264], np.s_[300:364, 120:184]):
-        people = census()[part]
-        cells, rectangles, totals = errors(released(people, Fraction(1, 10)), people, 100)
-        assert abs(standard_errors(totals)) < 4
-        theirs = errors(partial(of_authors, people, 0.1), people, 8)
-        assert cells < 1.1 * theirs[0]
-        assert rectangles < 1.1 * theirs[1]

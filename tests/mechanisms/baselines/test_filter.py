@@ -156,11 +156,6 @@ def test_a_ratio_next_to_one_never_stops_within_the_limit():
 # The filter.
 
 
-def test_passing_probabilities_in_closed_form():
-    assert passing_probability(Fraction(10), 50) == pytest.approx(3.537e-3, rel=2e-4)
-    assert passing_probability(Fraction(1), 5) == pytest.approx(4.926e-3, rel=2e-4)
-
-
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(10), Fraction(900, 7)])
 @pytest.mark.parametrize("size", [1, 600, 1 << 18, 1 << 40, 1 << 62])
 def test_the_automatic_threshold_is_the_smallest_that_lets_few_pass(scale, size):

@@ -66,28 +66,6 @@ def test_any_order_of_keys_will_do(order):
     compare(geodp.CountTable.from_dense(people, grid), bytes(32), Fraction(20), Mwem(rounds=5))
 
 
-def test_more_rounds_are_closer_at_a_large_budget():
-    people = np.random.default_rng(4).integers(0, 3, (16, 16))
-    people[:4, 8:] += 50
-    people[12, 3] = 900
-    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((16, 16)))
-    errors = []
-    for rounds in (1, 3, 8, 20, 60):
-        released = Mwem(rounds=rounds).release(table, spent(10**4), NoiseKey(bytes(32)))
-        errors.append(np.abs(released.to_dense() - people).sum())
-    assert errors == sorted(errors, reverse=True)
-    assert errors[-1] < errors[0] / 5
-
-
-def test_average_lies_between_the_rounds():
-    people = np.zeros((8, 8), int)
-    people[2, 3] = 500
-    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((8, 8)))
-    last = Mwem(rounds=3).release(table, spent(1000), NoiseKey(bytes(32))).to_dense()
-    mean = Mwem(rounds=3, average=True).release(table, spent(1000), NoiseKey(bytes(32)))
-    assert 500 / 64 < mean.to_dense()[2, 3] <= last[2, 3] <= 501
-
-
 def test_a_measured_block_gets_what_was_measured():
     estimate = BlockDensity(np.ones(8, np.int64), 80.0)
     estimate.learn(2, 60.0, 200)  # the left half

@@ -222,17 +222,6 @@ def test_measured_errors_are_the_closed_form_within_2_percent(level):
     assert ratio == pytest.approx(1, abs=0.02 if level else 3 * np.sqrt(5 / trials))
 
 
-def test_areas_are_better_than_by_the_haar_wavelet_of_their_keys():
-    """Published squares of 100 km are nodes of one and not of the other."""
-    grid = OFFICIAL
-    haar = geodp.METHODS["privelet"]
-    terms = Terms.of(epsilon=1, contribution=1)
-    blocks = np.arange(6, dtype=np.uint64)
-    ours = METHOD.variances_of(grid, spent(grid, 1), 100, blocks)
-    theirs = haar.variances_of(grid, haar.event(grid, terms, "fixed"), 100, blocks)
-    assert (ours < theirs / 2).all()
-
-
 def test_where_digits_are_bits_the_haar_wavelet_has_half_of_the_variance():
     grid = Grid.regular((16,))
     terms = Terms.of(epsilon="1/100", contribution=1)

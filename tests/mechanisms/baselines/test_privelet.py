@@ -1,8 +1,6 @@
 """Privelet along the keys and along the axes, against its matrices."""
 
-import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ from hypothesis import assume, given, settings
 
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
-from geodp.io.read.table import read_mesh
 from geodp.mechanisms.baselines.privelet import (
     Privelet,
     PriveletAxes,
@@ -31,7 +28,6 @@ from tests.mechanisms.baselines.cases import domain_of, masked
 from tests.reference import privelet as reference
 from tests.strategies import secrets, shaped_tables
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 BOTH = pytest.mark.parametrize("method", [Privelet(), PriveletAxes()], ids=lambda m: m.name)
 
 
@@ -159,11 +155,6 @@ def test_published_standard_errors_on_512_by_512():
     ]  # fmt: skip
 
 
-def test_known_standard_errors_of_64_cells():
-    found = continuous(Privelet(), Grid.regular((64,)), Fraction(1))
-    assert found == pytest.approx([5.717, 5.738, 6.062, 9.899], abs=0.006)
-
-
 @pytest.mark.parametrize("bits", [0, 1, 10, 24])
 def test_variance_is_the_papers_formula(bits):
     grid = Grid.regular((1 << bits,))
@@ -171,32 +162,6 @@ def test_variance_is_the_papers_formula(bits):
     sigma2 = DiscreteLaplace.of_scale(used.scale).variance
     q = 2.0 ** np.arange(bits + 1)
     assert Privelet().variances(grid, used) == pytest.approx(sigma2 / 3 * (1 + 2 / q**2))
-
-
-def test_the_papers_factor_two_is_the_replace_one_relation():
-    grid = Grid.regular((64,))
-    assert spent(Privelet(), grid, Fraction(1), "replace-one").scale == 2 * (1 + 6)
-
-
-@pytest.mark.law
-@BOTH
-def test_block_variance_by_simulation(method):
-    grid = Grid.regular((4, 8))
-    table = CountTable.from_dense(np.full((4, 8), 5), grid)
-    used = spent(method, grid, Fraction(1))
-    trials = 1500
-    runs = np.array(
-        [
-            dense(method.release(table, used, NoiseKey(t.to_bytes(32, "little"))))
-            for t in range(trials)
-        ]
-    )
-    for shift in (0, 2, 5):
-        sums = (runs - 5).reshape(trials, -1, 1 << shift).sum(axis=2)
-        stated = method.variances(grid, used)[5 - shift]
-        # Kurtosis of a sum of independent Laplace variables is at most 6.
-        assert np.var(sums[:, 0]) == pytest.approx(stated, rel=5 * math.sqrt(5 / trials))
-        assert np.mean(sums[:, 0]) == pytest.approx(0, abs=5 * math.sqrt(stated / trials))
 
 
 def test_orders_of_other_digits():
@@ -217,20 +182,3 @@ def test_orders_of_other_digits():
 def test_large_grids_are_refused(method):
     assert method.unsupported(Grid.regular((1 << 13, 1 << 13))) is None
     assert "at most" in method.unsupported(Grid.regular((1 << 13, 1 << 14)))
-
-
-@pytest.mark.real
-@pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not beside the project")
-@BOTH
-def test_errors_on_the_kanto_window_do_not_depend_on_the_data(method):
-    files = sorted((DATA / "estat-2020-500m").glob("*.zip"))
-    table = read_mesh(
-        files, grid="jis:half", value="人口（総数）", bounds=(138.0, 35.0, 141.2, 37.1333333333)
-    )
-    used = spent(method, table.grid)
-    runs = [dense(method.release(table, used, NoiseKey(bytes([t]) * 32))) for t in range(3)]
-    errors = np.array(runs) - table.to_vector()
-    for level in (18, 16, 14):
-        sums = errors.reshape(3, 1 << level, -1).sum(axis=2)
-        stated = math.sqrt(method.variances(table.grid, used)[level])
-        assert math.sqrt((sums**2).mean()) == pytest.approx(stated, rel=0.1)

@@ -90,15 +90,6 @@ def test_shares_are_exact_and_grow_by_the_cube_root_of_two(levels, budget):
         assert float(below / above) == pytest.approx(ratio, rel=5e-3)
 
 
-def test_the_papers_budget():
-    """Cormode et al. (2012), lemma 3."""
-    h = 9
-    shares = Quadtree().shares(h + 1)
-    for i in range(h + 1):  # i counts from the leaves
-        closed = 2 ** ((h - i) / 3) * (2 ** (1 / 3) - 1) / (2 ** ((h + 1) / 3) - 1)
-        assert float(shares[h - i]) == pytest.approx(closed, abs=2e-5)
-
-
 @pytest.mark.parametrize(
     ("shape", "fanouts"),
     [

@@ -80,24 +80,6 @@ def test_blocks_follow_the_formula():
     assert UGrid().blocks_per_axis(20_000, six) == 18
 
 
-def test_at_a_huge_budget_blocks_are_cells_and_exact():
-    people = np.random.default_rng(0).integers(0, 500, (30, 25))
-    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((30, 25)))
-    released = UGrid().release(table, spent(10**4), NoiseKey(bytes(32))).to_dense()
-    assert (released == people).all()
-
-
-def test_few_people_get_ten_by_ten_blocks_each_flat():
-    people = np.zeros((40, 60), int)
-    people[3, 4] = 7
-    table = geodp.CountTable.from_dense(people, geodp.Grid.regular((40, 60)))
-    released = UGrid().release(table, spent(1), NoiseKey(bytes(32))).to_dense()
-    blocks = released.reshape(10, 4, 10, 6)
-    assert (blocks == blocks[:, :1, :, :1]).all()
-    assert len(np.unique(blocks.sum(axis=(1, 3)))) > 5
-    assert (released < 0).any()
-
-
 def recorded(monkeypatch, method, table, shared):
     """Stages, scales and lengths of all noise of a release."""
     drawn = []

@@ -174,7 +174,7 @@ def test_what_is_measured_is_kept_until_it_is_opened(monkeypatch):
 
 
 def test_neither_blocks_nor_threads_show(monkeypatch):
-    grid = geodp.Grid.regular((60, 64))
+    grid = geodp.Grid.regular((28, 32))
     before = people_on(grid)
     table, method = later(before), Pyramid(setting="R")
     prior, use = Prior.of(grid, before, "made up"), spend(method, grid, "1/5")

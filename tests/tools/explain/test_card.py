@@ -274,19 +274,6 @@ def test_no_word_is_neither_plain_nor_explained(source, language):
     assert unknown == set()
 
 
-@languages
-def test_a_word_of_the_trade_is_found(language):
-    text = {"en": "The sensitivity is two.", "ja": "感度は二です。"}[language]
-    assert words(text, language) - PLAIN[language] == {
-        {"en": "sensitivity", "ja": "感度"}[language]
-    }
-    terms = {word for term in texts_of(language).terms for word in words(term, language)}
-    assert (
-        not {"noise", "epsilon", "rho", "delta", "イプシロン", "雑音", "標準誤差"} & PLAIN[language]
-    )
-    assert terms - PLAIN[language]
-
-
 @every
 @languages
 def test_terms_are_explained_where_they_are_used_and_only_there(card, language):
@@ -487,16 +474,6 @@ def test_what_is_so_far_behind_is_at_most_half_as_likely(mechanism):
         [100, 100 - Fraction(behind), 98], epsilon=Fraction(1, 24), monotone=True
     )
     assert law[1] <= law[0] / 2 * (1 + 1e-9)
-
-
-def test_plain_values_of_a_page():
-    page = explain(cards()["topdown"], "ja")
-    plain = json.loads(json.dumps(page.to_json()))
-    assert plain["language"] == "ja"
-    assert [part["heading"] for part in plain["sections"]] == [p.heading for p in page.sections]
-    assert plain["figures"]["contribution"] == 2
-    assert plain["figures"]["factor"] == pytest.approx(np.exp(0.1))
-    assert plain["sections"][1]["table"][0] == ["前の確率", "後の最小", "後の最大"]
 
 
 def test_another_language_is_refused():

@@ -1,6 +1,5 @@
 """A layout answers for one table of its publisher, and for nothing else."""
 
-import shutil
 import zipfile
 from functools import partial
 
@@ -8,7 +7,7 @@ import pandas
 import pytest
 
 import geodp
-from geodp.errors import InputError, UsageError
+from geodp.errors import UsageError
 from geodp.grid.codes import code_system
 from geodp.grid.mask import grid_of_primaries
 from geodp.io.read.layout.presets import find_preset, presets
@@ -82,15 +81,6 @@ def test_of_sums_attributes_and_other_columns_a_layout_says_nothing(tmp_path, op
     assert table.bound is None
     with refuses(UsageError, "contribution-unstated: --contribution"):
         geodp.publish(table, epsilon=1)
-
-
-def test_a_copy_is_refused_and_summed_it_is_asked_for(tmp_path):
-    path = sheet(tmp_path, "west", WEST)
-    copy = tmp_path / "copy.txt"
-    shutil.copy(path, copy)
-    with refuses(InputError, "cell-repeated-in-files"):
-        read(path, copy)
-    assert read(path, copy, duplicates="sum").bound is None
 
 
 def zensus(folder, name, east):

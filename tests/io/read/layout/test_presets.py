@@ -60,13 +60,6 @@ def test_every_preset_names_options_and_its_source():
     assert {"estat", "zensus2011", "zensus2022", "census2021", "statpop", "cbs", "lodes"} < {*names}
 
 
-def test_presets_of_the_package_do_not_overlap(tmp_path):
-    for one in presets():
-        columns = [pattern.split("|")[0].replace("*", "100m") for pattern in one.columns]
-        path = tmp_path / (one.files[0].replace("*", "x") if one.files else "x.csv")
-        assert find_fitting(path, columns) == [one]
-
-
 @pytest.mark.parametrize("spell", [str.lower, str.upper], ids=["lower", "upper"])
 def test_other_capitals_fit_the_same_layout_or_both_censuses_of_germany(spell):
     for one in presets():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import geodp
-from tests.io.read.official.forms import PEOPLE, write_all
+from tests.io.read.official.forms import PEOPLE
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "measured" / "official.md"
 PUBLISHED = {"persons.nc", "mesh.xlsx"}
@@ -31,13 +31,6 @@ BESIDE = {".shx", ".dbf", ".prj", ".cpg"}
 
 COMMANDS = list(commands())
 NAMES = [f"{number} {words[0]}" for number, (words, _) in enumerate(COMMANDS)]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("forms")
-    write_all(path)
-    return path
 
 
 def run(folder, words, *more):

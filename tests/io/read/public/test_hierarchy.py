@@ -16,7 +16,7 @@ from geodp.io.folder.manifest import release_id, sha256
 from geodp.io.read.public.tables import read_hierarchy
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
-from geodp.io.write.public_tables import hierarchy_file, write_hierarchy
+from geodp.io.write.public_tables import hierarchy_file
 from tests.cli.test_options import context
 from tests.io.files import gzipped, parquet, text
 from tests.refusals import refuses
@@ -68,13 +68,6 @@ def test_codes_of_the_own_level_and_of_both(tmp_path: Path) -> None:
     found = read(tmp_path, mixed)
     assert found.cells == 6
     assert found.cells_in("x", "b").tolist() == [[0], [1]]
-
-
-def test_columns_are_named_where_they_stand_otherwise(tmp_path: Path) -> None:
-    shuffled = "pref,name,code,city\n" + "".join(f"{c},x,{a},{b}\n" for a, b, c in ROWS)
-    found = read(tmp_path, shuffled, columns=["code", "City", "pref"])
-    assert found.levels == ("pref", "City")
-    assert found.codes == (("13", "14"), ("101", "102", "101"))
 
 
 def test_cells_without_a_code_system_read_row_col(tmp_path: Path) -> None:
@@ -130,21 +123,6 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
         read(tmp_path, TEXT, columns=["mesh", "ward"])
     with refuses(UsageError, "regions-source-missing"):
         read_hierarchy(text(TEXT)(tmp_path), GRID, source="")
-
-
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    names = HEAD + '53390000,"a, ""b""",13\n53390001,ö 区,13\n'
-    path = tmp_path / "in.csv"
-    path.write_text(names, encoding="utf-8")
-    for grid, found in (
-        (GRID, read_hierarchy(path, GRID, source="a test")),
-        (
-            geodp.Grid.regular((4, 4)),
-            read(tmp_path, "c,z\n1_2,01\n0_3,1\n", grid=geodp.Grid.regular((4, 4))),
-        ),
-    ):
-        write_hierarchy(found, grid, tmp_path / "out.csv")
-        assert read_hierarchy(tmp_path / "out.csv", grid, source="a test") == found
 
 
 def released(folder, attributes="below"):

@@ -23,27 +23,12 @@ from geodp.io.read.public.units import read_units
 from geodp.io.verify.verify import verify
 from tests.command import Runner
 from tests.command import geodp as geodp_command
-from tests.io.files import gzipped, parquet, text
+from tests.io.files import text
 from tests.refusals import refuses
 
 ROWS = [("0012", "001", "00"), ("0111", "011", "01"), ("0011", "001", "00"), ("0021", "002", "00")]
 TEXT = "block,tract,county\n" + "".join(",".join(row) + "\n" for row in ROWS)
 COUNTS = "geocode,n\n0011,400\n0111,90\n"
-
-
-@pytest.mark.parametrize(
-    "build",
-    [
-        text(TEXT),
-        gzipped(TEXT),
-        parquet({n: [r[i] for r in ROWS] for i, n in enumerate(("block", "tract", "county"))}),
-    ],
-)
-def test_forms_of_a_table_are_one_grid(build, tmp_path: Path) -> None:
-    grid = read_units(build(tmp_path), source="a test")
-    (tmp_path / "other").mkdir()
-    assert grid == read_units(text(TEXT)(tmp_path / "other"), source="a test")
-    assert grid.size == len(ROWS)
 
 
 def test_columns_are_chosen(tmp_path: Path) -> None:

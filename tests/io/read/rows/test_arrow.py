@@ -1,7 +1,5 @@
 """Tables in memory: the same counts as from their files, and errors that show no value."""
 
-import subprocess
-import sys
 import traceback
 from itertools import pairwise
 
@@ -126,30 +124,6 @@ def test_numbers_of_a_part_of_a_column():
     assert numbers_of_digits(column[1:3]).tolist() == [7, 70]
     assert numbers_of_digits(column[1:3], as_names=True) is None
     assert numbers_of_digits(column[1:2], as_names=True).tolist() == [7]
-
-
-READ = """
-import sys, geodp
-grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))
-points, codes, parquet = sys.argv[1:]
-for one in ({}, {"person": "id"}):
-    geodp.read_points(points, grid=grid, x="lon", y="lat", **one)
-for path in (codes, parquet):
-    geodp.read_table(path, grid=grid, code="code", value="n", duplicates="sum")
-assert "pandas" not in sys.modules
-"""
-
-
-def test_reading_does_not_import_pandas(tmp_path):
-    """Arrow does by itself, where a value goes to it or comes from it by some of its ways."""
-    pytest.importorskip("pandas")
-    (tmp_path / "points.csv").write_text("id,lon,lat\n1,139.5,35.5\n1,139.6,35.5\n2,139.5,35.5\n")
-    (tmp_path / "codes.csv").write_text("code,n\n53394611,3\n53394612,1\n")
-    pq.write_table(pa.table({"code": [53394611], "n": [2]}), tmp_path / "codes.parquet")
-    files = [tmp_path / name for name in ("points.csv", "codes.csv", "codes.parquet")]
-    words = [sys.executable, "-c", READ, *map(str, files)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("kind", ["pandas", "geopandas"])

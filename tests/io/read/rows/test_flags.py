@@ -17,13 +17,6 @@ def read(counts, **options):
     return sorted(found.count.tolist()), found.reading.sources[0]
 
 
-def test_a_flag_that_was_not_named_is_refused_with_its_row():
-    with refuses(InputError, r"count-flagged: \bn\b.*--flags p,e; flags=") as caught:
-        read(["7 p", "8", "98765 q", "10"], flags=["p"])
-    assert caught.value.row == 3
-    assert "98765" not in str(caught.value)
-
-
 MARKED = {
     "p": ("7p", "7 p", "p 7", "7.0 p"),
     "e,p": ("7 ep", "7 e p"),

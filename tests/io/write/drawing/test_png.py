@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from geodp.io.write.drawing.render import draw_png
-from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, TextLine, mix, parse_colours
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, TextLine
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
 
@@ -66,20 +66,9 @@ def test_words_stand_on_their_line_and_end_where_they_shall():
     assert 90 <= cols.max() <= 96
 
 
-def test_round_letters_have_many_shades():
-    pixels, _ = drawn(sheet(TextLine(4, 25, "so", 20, BLACK)))
-    assert len(np.unique(pixels)) > 30
-
-
 def test_words_that_leave_the_sheet_are_cut():
     for x, y in ((-20, 2), (30, 40), (39, -1)):
         drawn(sheet(TextLine(x, y, "population", 20, BLACK)))
-
-
-def test_colours():
-    assert parse_colours(["#ff8000", "#000001"]) == ((255, 128, 0), (0, 0, 1))
-    assert mix([RED], [WHITE], [1, 0]) == (WHITE, RED)
-    assert mix([RED, BLACK], [WHITE], [1]) == (WHITE, WHITE)
 
 
 def test_words_over_colours_have_a_rim():

@@ -10,7 +10,6 @@ from geodp.accuracy.interval import Z
 from geodp.io.write import frame
 from geodp.io.write.map.look import LANGUAGES, Captions, describe_margin
 from geodp.io.write.map.panel import Panel
-from geodp.io.write.tables import name_of_counts
 from tests.grids import half, masked
 
 SIDES = (24, 20)
@@ -90,18 +89,6 @@ def test_what_has_no_closed_form_says_so():
     assert "no closed form" in said_of(release)[0]
 
 
-def test_units_follow_whom_the_guarantee_protects(tmp_path):
-    assert name_of_counts("population", "household") == "households"
-    assert name_of_counts("population", "世帯") == "世帯"
-    assert name_of_counts("population", "person day") == "person day"
-    table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
-    release = geodp.publish(table, epsilon=1, contribution=1, unit="trip")
-    release.write(tmp_path / "out")
-    text = (tmp_path / "out/public/release.json").read_text()
-    assert '"unit": "trips"' in text
-    assert "persons" not in text
-
-
 @pytest.mark.parametrize("labels", [(), ("f", "m")])
 def test_blocks_of_many_cells_have_the_error_of_the_block(labels):
     """On large maps a pixel is a node of the tree, and its cells are not looked at one by one."""
@@ -114,13 +101,6 @@ def test_blocks_of_many_cells_have_the_error_of_the_block(labels):
     assert pixel.cells == 1024**2 * max(len(labels), 1)
     block = release.standard_error(pixel.cells)
     assert pixel.standard_error == pytest.approx(block, rel=1e-5)
-
-
-def test_words_are_drawn_as_they_are_and_not_as_mathematics(tmp_path):
-    table = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
-    release = geodp.publish(table, epsilon=1, unit="a $\\frac$ of $x_{", contribution=1)
-    release.write(tmp_path / "out")
-    assert (tmp_path / "out" / "public" / "population.png").is_file()
 
 
 def test_under_a_mask_the_pixel_is_a_whole_one(monkeypatch):

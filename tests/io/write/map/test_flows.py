@@ -63,18 +63,6 @@ def test_what_is_drawn_is_where_the_flows_are():
     assert y == pytest.approx(36 - 0.05 * row)
 
 
-def test_a_limited_number_is_drawn_and_how_many_there_are_is_said(monkeypatch):
-    monkeypatch.setattr(module, "MAX_FLOWS", 2)
-    view = trips()
-    found = find_flows(view)
-    assert len(found.count) == 2 < found.believed
-    words = " ".join(
-        item.text for item in compose_flows(view, Look(), found).items
-        if isinstance(item, TextLine)
-    )  # fmt: skip
-    assert f"the 2 largest of {found.believed} flows that reach their 95 % margin" in words
-
-
 def test_squares_grow_until_flows_carry_half_of_all():
     random = np.random.default_rng(1)
     told = {

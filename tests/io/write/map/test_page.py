@@ -77,15 +77,6 @@ def test_no_words_overlap_or_leave_the_page(name, title):
             assert are_apart(one, other)
 
 
-def test_the_page_says_what_was_asked_for():
-    look = Look(title="People", source="Census", date="1 January", credit="CC BY", unit="heads")
-    words = words_of(sheet_of(KANTO, look))
-    assert words[0] == "People"
-    assert any(text.startswith("jis:half · ") for text in words)
-    assert "ε = 1 · pyramid" in words
-    assert {"Source: Census", "Date: 1 January", "CC BY", "heads per km²"} <= {*words}
-
-
 def test_the_scale_bar_is_as_long_as_it_says_and_has_two_ends():
     sheet = sheet_of(GRIDS["square"])
     (drawn,) = (item for item in sheet.items if isinstance(item, CellRaster))
@@ -96,12 +87,6 @@ def test_the_scale_bar_is_as_long_as_it_says_and_has_two_ends():
     ends = sorted((box_of(box)[0], box_of(box)[2]) for box in ink if box is not bar)
     assert (ends[0][0], ends[-1][1]) == (bar.x, bar.x + bar.width)
     assert len(ends) == 2
-
-
-def test_the_picture_says_where_its_margin_holds():
-    said = " ".join(words_of(sheet_of(KANTO)))
-    assert "where counts are well above the noise" in said
-    assert "Isolated cells come out too low" in said
 
 
 def test_what_is_no_private_release_is_told_in_red():
@@ -241,23 +226,6 @@ def test_names_of_places_are_in_the_maps_language():
     }  # fmt: skip
     assert "Tokyo" in names["en"]
     assert "東京" in names["ja"]
-
-
-def test_zero_is_paper_and_nobody_is_outside():
-    grid = GRIDS["mask"]
-    (cells,) = (item for item in sheet_of(grid).items if isinstance(item, CellRaster))
-    outside = cells.number == looks.OUTSIDE
-    assert outside.sum() == 64 - half((8, 8), 3).sum()
-    assert "outside the domain" in words_of(sheet_of(grid))
-    assert "outside the domain" not in words_of(sheet_of(KANTO))
-
-
-def test_a_size_enlarges_by_whole_factors_and_keeps_every_cell():
-    for size, pixels in ((1, 8), (100, 96), (1100, 1104)):
-        (cells,) = (
-            i for i in sheet_of(GRIDS["square"], Look(size=size)).items if isinstance(i, CellRaster)
-        )
-        assert cells.width == cells.height == pixels
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def repeat(*rows):
 FILES = {
     "households publish, a row a household": (
         ["household_id,size,mesh_code", *repeat("{n},2,{mesh}", "9{n},9,{mesh}")],
-        ("1", "household", "all", "1"),
+        ("1", "household", BOX, "1"),
     ),
     "households publish, a row a person": (
         ["世帯番号,世帯員番号,メッシュコード", *repeat("{n},1,{mesh}", "{n},2,{mesh}")],

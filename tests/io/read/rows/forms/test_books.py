@@ -29,17 +29,6 @@ def test_values_become_numbers_or_texts(value, cell):
     assert type(found) is type(cell)
 
 
-@pytest.mark.parametrize(
-    ("value", "sign", "shown"),
-    [
-        *((0.07, "%", "7%"), (1.0, "%", "100%"), (0.123, "%", "12.3%")),
-        *((1234.0, " ¥", "1234 ¥"), (0.5, " €", "0.5e0 €")),
-    ],
-)
-def test_numbers_with_signs_are_texts(value, sign, shown):
-    assert as_cell(value, sign) == shown
-
-
 FORMATS = {
     "": (
         *("", "General", "0", "#,##0.00", "0.00E+00", "# ?/?", "@", "#,##0_);(#,##0)", "[Red]-0;0"),

@@ -12,18 +12,12 @@ import pyogrio
 import pytest
 import shapely
 
-from geodp.errors import InputError, Rule
+from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.complete import check_pages, incomplete
 from geodp.io.read.rows.forms.features import (
-    DeclaredFeatures,
-    check_features,
-    check_flatgeobuf,
-    check_geopackage,
-    count_features,
     parts_of_files,
 )
 from geodp.io.read.table import read_table
@@ -76,21 +70,6 @@ def patch(path, at, data):
 def layout(path):
     """Records, header and length of a record of a table of dBASE."""
     return struct.unpack("<LHH", path.read_bytes()[4:12])
-
-
-def test_what_each_form_says_of_its_features(tmp_path):
-    write(tmp_path / "a.gpkg")
-    check_geopackage(tmp_path / "a.gpkg")
-    assert count_features(tmp_path / "a.gpkg", "a") == N
-    assert check_flatgeobuf(write(tmp_path / "a.fgb")) == N
-    write(tmp_path / "a.shp")
-    for name, kind in (("a.fgb", "flatgeobuf"), ("a.shp", "shapefile"), ("a.dbf", "dbf")):
-        assert check_features(tmp_path / name, kind) == DeclaredFeatures(N)
-    (fact,) = DeclaredFeatures(N).facts
-    assert (fact.field, fact.value, fact.known_by) == ("records declared", str(N), "file")
-    error = incomplete("a.fgb", Rule("fgb-ends", "It ends"))
-    assert str(error).startswith("a.fgb: It ends. The file is incomplete")
-    assert error.code == "fgb-ends"
 
 
 @BOTH
@@ -299,19 +278,6 @@ def test_one_page_of_a_service_is_refused(members, rule, tmp_path):
     path.write_text(json.dumps(collection(members)))
     refuse(by_code, path, rule)
     refuse(by_area, path, rule)
-
-
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"numberMatched": 2, "numberReturned": 2},
-        {"totalFeatures": "unknown", "numberMatched": "unknown"},
-        {"links": None, "properties": None},
-        {"links": LINKS[:1], "exceededTransferLimit": False},
-    ],
-)
-def test_all_pages_of_a_service_are_read(members):
-    check_pages("a", collection(members), 2)
 
 
 def test_areas_of_a_cut_file_are_refused(tmp_path):
