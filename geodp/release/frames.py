@@ -266,6 +266,11 @@ class OnMaps(ABC):
     def tables(self) -> Mapping[str, Any]:
         """All tables by name."""
 
+    @property
+    def table_views(self) -> Mapping[str, View]:
+        """Views of all tables by name."""
+        return {name: one.view(name) for name, one in self.tables.items()}
+
     def _find_table(self, name: str | None) -> Any:
         """Return the table of a name, or the first that lies on one map."""
         named = {
@@ -306,7 +311,7 @@ class OnMaps(ABC):
 
     def _repr_html_(self) -> str:
         """Render small maps and the first lines of the cards as HTML, for notebooks."""
-        views = {name: one.view(name) for name, one in self.tables.items()}
+        views = self.table_views
         on_map = {n: v for n, v in views.items() if v.table.grid.maps.one is not None}
         lines = [f"{name}: {line}" for name, view in views.items() for line in _list_size(view)]
         first = next(iter(views.values()))

@@ -124,6 +124,8 @@ class Captions:
             "origins": "trips that begin",
             "destinations": "trips that end",
             "count": "records",
+            "households_by_size": "households",
+            "persons_outside_households": "persons outside households",
         }
     )
 
@@ -203,6 +205,8 @@ JAPANESE = Captions(
         "pure epsilon-differential privacy": "純粋 ε-差分プライバシー",
         "persons": "人",
         "households": "世帯",
+        "households_by_size": "世帯",
+        "persons_outside_households": "世帯外の人",
         "trips": "トリップ",
         "people": "人口",
         "population": "人口",
