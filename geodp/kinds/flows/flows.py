@@ -174,6 +174,13 @@ class Flows(Composite[FlowsCard]):
         return {FLOWS: self.flows, ORIGINS: self.origins, DESTINATIONS: self.destinations}
 
     @property
+    def table_views(self) -> dict[str, View]:
+        """Views of all tables by name; pictures of flows draw both maps of ends."""
+        views = super().table_views
+        ends = views[ORIGINS], views[DESTINATIONS]
+        return {**views, FLOWS: replace(views[FLOWS], ends=ends)}
+
+    @property
     def ground(self) -> Grid:
         """The grid on which regions and places lie."""
         return ground_of(self.origins.grid)
@@ -825,6 +832,11 @@ def depend_ends(plan: StreamsPlan) -> Measurement:
     """
     noise = replace(plan.ends, mechanism=EndsOfFlows.of(plan.method).spec)
     return noise.depending_on(plan.whole)
+
+
+def view_map(release: Flows) -> View:
+    """Return the view of a release that maps draw."""
+    return release.table_views[FLOWS]
 
 
 def open_flows(folder: Path, card: FlowsCard) -> Flows:

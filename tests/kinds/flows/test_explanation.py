@@ -56,10 +56,10 @@ def test_what_was_counted_by_label_is_named():
     for language, *parts in (
         (
             "en",
-            "also counted by daytype, mode, from and to blocks of 8 by 8 zones",
+            "also counted by day type, mode of transport, from and to blocks of 8 by 8 zones",
             "32 by 32, and",
         ),
-        ("ja", "daytype, mode の別にも、8 × 8 ゾーン", "32 × 32"),
+        ("ja", "平日・週末, 交通手段の別にも、8 × 8 ゾーン", "32 × 32"),
     ):
         _, text = sentences(card, language)
         assert all(one in text for one in parts)
@@ -77,8 +77,11 @@ def test_what_was_counted_by_label_between_units_is_named(contribution, counted,
     pairs = pairs_of(make_units()[0], [Attribute("mode", ("walk", "car"))])
     trips = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.full(1, 900))
     card = geodp.flows.publish(trips, epsilon=1, contribution=contribution).card()
-    assert f"also counted by mode, from and {counted}, and got noise" in sentences(card)[1]
-    assert f"mode の別にも、{translated}" in sentences(card, "ja")[1]
+    assert (
+        f"also counted by mode of transport, from and {counted}, and got noise"
+        in sentences(card)[1]
+    )
+    assert f"交通手段の別にも、{translated}" in sentences(card, "ja")[1]
 
 
 MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
