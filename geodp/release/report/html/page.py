@@ -318,17 +318,16 @@ def title_or(card: Any, page: Page) -> str:
 
 
 def embed_picture(data: bytes, label: str) -> Html:
-    """Embed a picture in PNG as wide as it is, or in narrow windows as small as it can be read."""
+    """Embed a picture in PNG as wide as it is, or smaller in narrow windows."""
     source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
     # The width and the height of a PNG stand at a fixed place of its header.
     columns, rows = struct.unpack(">II", data[16:24])
     width, height = str(columns), str(rows)
     image = element("image", href=source, width=width, height=height, preserveAspectRatio="none")
     return element(
-        "div",
+        "p",
         element("svg", image, viewBox=f"0 0 {width} {height}", width=width, role="img",
                 aria_label=label),
-        class_="scroll picture", tabindex="0",
     )  # fmt: skip
 
 
