@@ -174,13 +174,6 @@ class Flows(Composite[FlowsCard]):
         return {FLOWS: self.flows, ORIGINS: self.origins, DESTINATIONS: self.destinations}
 
     @property
-    def table_views(self) -> dict[str, View]:
-        """Views of all tables by name; pictures of flows draw both maps of ends."""
-        views = super().table_views
-        ends = views[ORIGINS], views[DESTINATIONS]
-        return {**views, FLOWS: replace(views[FLOWS], ends=ends)}
-
-    @property
     def ground(self) -> Grid:
         """The grid on which regions and places lie."""
         return ground_of(self.origins.grid)
@@ -835,8 +828,9 @@ def depend_ends(plan: StreamsPlan) -> Measurement:
 
 
 def view_map(release: Flows) -> View:
-    """Return the view of a release that maps draw."""
-    return release.table_views[FLOWS]
+    """Return the view of flows whose maps are those of both ends, with their errors."""
+    views = release.table_views
+    return replace(views[FLOWS], ends=(views[ORIGINS], views[DESTINATIONS]))
 
 
 def open_flows(folder: Path, card: FlowsCard) -> Flows:

@@ -14,6 +14,7 @@ import geodp
 from geodp.errors import CodeError, UsageError
 from geodp.grid.region import Region
 from geodp.io.write.picture import draw_map
+from geodp.kinds.flows.flows import view_map
 from geodp.kinds.flows.page import (
     MOST_PLACES,
     choose_side,
@@ -162,7 +163,7 @@ def test_what_noise_may_have_made_is_counted_and_not_listed():
     assert f"Places not listed: {found.listed - len(sure):,}." in page
     # Places whose trips are known are on the map, also without a line.
     assert page.split("Flows of a place</h2>")[0].count('<use href="#ground"') == 1
-    drawn = draw_map(few.table_views["flows"], form="svg").decode()
+    drawn = draw_map(view_map(few), form="svg").decode()
     assert "What this map can answer" in drawn
 
 
