@@ -213,7 +213,7 @@ def require_library(library: str, what: str, extra: str = "", remedy: str = "") 
     Parameters
     ----------
     library : str
-        Name of the module: ``"openpyxl"``.
+        Name of the module: ``"openpyxl"``; or several with spaces: ``"folium mapclassify"``.
     what : str
         Subject that needs it, as the start of the message.
     extra : str
@@ -224,7 +224,7 @@ def require_library(library: str, what: str, extra: str = "", remedy: str = "") 
     Raises
     ------
     UsageError
-        The library is not installed.
+        The library is not installed, or one of several.
 
     Examples
     --------
@@ -232,15 +232,18 @@ def require_library(library: str, what: str, extra: str = "", remedy: str = "") 
     """
     from importlib.util import find_spec
 
-    try:
-        installed = find_spec(library) is not None
-    except ImportError:
-        installed = False
-    if not installed:
-        package = f"'geodp[{extra}]'" if extra else library
+    def is_missing(name: str) -> bool:
+        try:
+            return find_spec(name) is None
+        except ImportError:
+            return True
+
+    missing = [name for name in library.split() if is_missing(name)]
+    if missing:
+        package = f"'geodp[{extra}]'" if extra else " ".join(missing)
+        named = f"{' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'}"
         raise UsageError(
-            f"{what} needs {library}, which is not installed: pip install {package}. "
-            f"{remedy}".rstrip(),
+            f"{what} needs {named} not installed: pip install {package}. {remedy}".rstrip(),
             code="library-missing",
         )
 

@@ -493,7 +493,8 @@ def layout_names(command: click.Command) -> set[str]:
     """
     from geodp.cli.readers import reader_options
 
-    own = {one.name for one in command.params if one.metavar == "COLUMN"}
+    columns = ("COLUMN", "NAME=COLUMN")
+    own = {one.name for one in command.params if one.metavar in columns}
     return {str(one.name) for one in (*reader_options(), *DOMAIN)} - OF_OPERATOR | own
 
 

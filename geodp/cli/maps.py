@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from geodp.cli.help import hide, with_options
 from geodp.cli.inputs import grid_of
@@ -50,7 +49,6 @@ def publish_maps(kind: MapsKind) -> click.Command:
         name="maps",
         group="Input",
         many=True,
-        required=True,
         metavar="NAME=COLUMN",
     )
 
@@ -79,9 +77,19 @@ class MapsPublishing(TablesPublishing):
         super().__init__(options, seconds)
         self._kind = kind
         context = click.get_current_context()
+        # As if a column was given, so that no layout proposes another one.
+        self.inferred = complete(context, options, lambda given: {"value": self._name_first(given)})
+        check_applicable(context)
+        # A preset or a recipe may have said how the inputs are read.
+        require_columns(options)
+        self.grid = grid_of(options)
+        self.request = self.read_request()
+
+    def _name_first(self, options: Mapping[str, Any]) -> tuple[str]:
+        """Read the column of each map from ``--map``, and return the first."""
         named = (text.partition("=")[::2] for text in options["maps"])
         self.columns = {name: column for name, column in named if column}
-        names = [one.name for one in kind.streams]
+        names = [one.name for one in self._kind.streams]
         asked = [f"--map {one}=COLUMN" for one in names]
         if sorted(self.columns) != sorted(names) or len(options["maps"]) != len(names):
             raise UsageError(
@@ -91,15 +99,7 @@ class MapsPublishing(TablesPublishing):
         if options["value"]:
             raise UsageError("Leave --value out: --map names the columns.", code="maps-value")
         require_columns(options)
-        # As if it was given, so that no layout proposes another column.
-        context.params["value"] = options["value"] = (self.columns[names[0]],)
-        context.set_parameter_source("value", ParameterSource.DEFAULT_MAP)
-        self.inferred = complete(context, options)
-        check_applicable(context)
-        # A preset or a recipe may have said how the inputs are read.
-        require_columns(options)
-        self.grid = grid_of(options)
-        self.request = self.read_request()
+        return (self.columns[names[0]],)
 
     @property
     def kind(self) -> MapsKind:

@@ -71,7 +71,12 @@ class Composite(OnMaps, ABC, Generic[IndexOf]):
 
     def views(self) -> list[View]:
         """Return the views of all tables, for exports."""
-        return [one.view(name) for name, one in self.tables.items()]
+        return [*self.table_views.values()]
+
+    @property
+    def table_views(self) -> dict[str, View]:
+        """Views of all tables by name, with the counts named as in their files."""
+        return {name: one.view(self.index.name_count(name)) for name, one in self.tables.items()}
 
     def to_pandas(self) -> Any:
         """Convert the rows of all tables to a ``pandas.DataFrame``, with a first column ``table``.
@@ -138,7 +143,8 @@ class Composite(OnMaps, ABC, Generic[IndexOf]):
     def check_place(self, path: str | Path, *, overwrite: bool) -> None:
         """Raise UsageError if the release could not be written to a folder."""
         for name, table in self.tables.items():
-            check_publication(table.grid, path, name=name, overwrite=overwrite)
+            count = self.index.name_count(name)
+            check_publication(table.grid, path, name=count, overwrite=overwrite)
 
     def write_into(self, place: StagedTables, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from geodp.errors import UsageError
@@ -54,6 +55,12 @@ def find_view(folder: Path, *, alone: bool = False) -> View:
     With the day of a withdrawal, if it was withdrawn. ``alone``: it must be one map, not one of
     origins and one of destinations.
     """
+    kind = find_kind(folder)
+    show = None if kind is None else kind.find("view")
+    if kind is not None and show is not None and not alone:
+        with explain_damage(folder):
+            shown: View = show(kind.open(folder))
+        return replace(shown, withdrawn=find_day(folder))
     for name in list_tables(folder):
         view = find_view(folder / name)
         grid = view.table.grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -251,7 +251,8 @@ class InMemory(Rows, BaseRelease):
 
         Raises UsageError for a grid without a place on the Earth, and without geopandas or folium.
         """
-        return explore_rows(self.to_geopandas("count"), "count", **kwargs)
+        require_place(self.grid)
+        return explore_rows(lambda: self.to_geopandas("count"), "count", **kwargs)
 
     def _repr_html_(self) -> str:
         """Render a small map and the first lines of the card as HTML, for notebooks."""
@@ -265,6 +266,11 @@ class OnMaps(ABC):
     @abstractmethod
     def tables(self) -> Mapping[str, Any]:
         """All tables by name."""
+
+    @property
+    def table_views(self) -> Mapping[str, View]:
+        """Views of all tables by name."""
+        return {name: one.view(name) for name, one in self.tables.items()}
 
     def _find_table(self, name: str | None) -> Any:
         """Return the table of a name, or the first that lies on one map."""
@@ -306,7 +312,7 @@ class OnMaps(ABC):
 
     def _repr_html_(self) -> str:
         """Render small maps and the first lines of the cards as HTML, for notebooks."""
-        views = {name: one.view(name) for name, one in self.tables.items()}
+        views = self.table_views
         on_map = {n: v for n, v in views.items() if v.table.grid.maps.one is not None}
         lines = [f"{name}: {line}" for name, view in views.items() for line in _list_size(view)]
         first = next(iter(views.values()))
@@ -349,12 +355,24 @@ def plot_rows(rows: Any, column: str | None, ax: Any, **kwargs: Any) -> Any:
     return rows.plot(ax=ax, **(usual | kwargs))
 
 
-def explore_rows(rows: Any, column: str | None, **kwargs: Any) -> Any:
-    """Show a ``GeoDataFrame`` on an interactive map, coloured by a column, and return the map."""
-    require_library("folium", "explore()", remedy="Or use plot().")
-    require_library("mapclassify", "explore()", remedy="Or use plot().")
+def explore_rows(rows: Callable[[], Any], column: str | None, **kwargs: Any) -> Any:
+    """Show a ``GeoDataFrame`` on an interactive map, coloured by a column, and return the map.
+
+    ``rows``: a function that makes it, which is called where all libraries are installed.
+    """
+    libraries = "geopandas folium mapclassify matplotlib"
+    require_library(libraries, "explore()", remedy="Or use plot().")
     usual = {} if column is None else {"column": column, **COLOURS}
-    return rows.explore(**(usual | kwargs))
+    return rows().explore(**(usual | kwargs))
+
+
+def require_place(grid: Grid) -> None:
+    """Raise UsageError for a grid without a place on the Earth."""
+    if not has_geometry(grid):
+        raise UsageError(
+            "Rows of this grid lie nowhere on the Earth: use to_pandas().",
+            code="rows-not-on-earth",
+        )
 
 
 def locate_rows(rows: Any, grid: Grid, index: IntArray) -> Any:
@@ -369,11 +387,7 @@ def locate_rows(rows: Any, grid: Grid, index: IntArray) -> Any:
 
     Raises UsageError for a grid without a place on the Earth, and without geopandas.
     """
-    if not has_geometry(grid):
-        raise UsageError(
-            "Rows of this grid lie nowhere on the Earth: use to_pandas().",
-            code="rows-not-on-earth",
-        )
+    require_place(grid)
     require_library("geopandas", "to_geopandas()")
     import geopandas
     import shapely

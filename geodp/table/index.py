@@ -173,6 +173,8 @@ class TablesCard(IndexCard):
 
     Attributes
     ----------
+    counts : mapping of str to str
+        Names of what tables count, of their files, layers and columns, where it is not their own.
     constraints : tuple of str
         What holds exactly, a sentence each.
     tables : tuple of TableInfo
@@ -182,11 +184,18 @@ class TablesCard(IndexCard):
     left_out : tuple of LeftOut
     """
 
+    counts: ClassVar[Mapping[str, str]] = {}
+
     guarantee: TablesGuarantee
     constraints: tuple[str, ...]
     tables: tuple[TableInfo, ...] = ()
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+
+    @classmethod
+    def name_count(cls, table: str) -> str:
+        """Return the name of what a table counts."""
+        return cls.counts.get(table, table)
 
     def event_with(self, table: Measurement) -> Measurement:
         """Return the event of all tables together; ``table``: that of one of them."""

@@ -70,11 +70,14 @@ def recipe_of(words, left_out):
     options = {}
     for word in words:
         if word.startswith("--"):
-            options[word] = []
+            options.setdefault(word, [])
         else:
             options[[*options][-1]].append(word)
+    numbers = ("--bounds",)
     lines = (
-        f"{name[2:]} = {json.dumps(values[0] if len(values) == 1 else [*map(float, values)])}"
+        f"{name[2:]} = {json.dumps([*map(float, values)] if name in numbers else values)}"
+        if len(values) > 1
+        else f"{name[2:]} = {json.dumps(values[0])}"
         for name, values in options.items()
         if name not in left_out
     )

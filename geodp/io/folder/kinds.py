@@ -75,7 +75,8 @@ class Kind(ABC):
     doors : mapping of str to str
         Functions that only this kind has, as ``package.module:function`` inside geodp: ``open``
         (of the public folder and the card), ``explain`` (of the card and the language), ``draw``
-        (of what was opened, the look of a map and the day of a withdrawal), ``page`` (of what was
+        (of what was opened, the look of a map and the day of a withdrawal), ``view`` (of what was
+        opened: what maps of counts show, if not its first table), ``page`` (of what was
         opened, the language, and by name places, notice and the kind's own options), and commands
         whose answers only this kind has (:mod:`geodp.cli.using`). They are imported when they are
         called, so that reading a card loads nothing else.

@@ -325,10 +325,9 @@ class StagedTables(Staged):
             Releases whose joint files are tried, too.
         """
         listed = 0
-        for name, table in empty.tables.items():
-            view = table.view(name)
+        for name, view in empty.table_views.items():
             try_formats(view)
-            try_longest_name(self.folder, name, f"{self.inside}{name}")
+            try_longest_name(self.folder, view.name, f"{self.inside}{name}")
             often = 1 + empty.joint_rows.get(name, 0)
             listed += often * sum(list_cells(view, one) for one in cells)
         for release in (empty, *examples):
@@ -364,8 +363,7 @@ class StagedPeriods(StagedTables):
 
 def write_release(release: Any, folder: Path) -> None:
     """Write the tables, the joint files and the index of a release into an empty public folder."""
-    views = {name: one.view(name) for name, one in release.tables.items()}
-    tables = write_tables(views, folder)
+    tables = write_tables(release.table_views, folder)
     files, left_out = release.write_joint(folder)
     write_index(folder, replace(release.index, tables=tables, files=files, left_out=left_out))
 

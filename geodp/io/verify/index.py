@@ -124,7 +124,8 @@ def _check_files(folder: Path, card: TablesCard) -> str:
 def _check_tables(opened: Callable[[Path], Any], folder: Path, card: TablesCard) -> str:
     """Check that every table is the one in the index, charged once for all of them."""
     require_one_correction(
-        read_listed_card(folder / one.name, one, one.name, card) for one in card.tables
+        read_listed_card(folder / one.name, one, card.name_count(one.name), card)
+        for one in card.tables
     )
     require(
         [*opened(folder).tables] == _list_tables(card),

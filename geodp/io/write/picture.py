@@ -98,7 +98,7 @@ def draw_map(
         The grid has no picture (see `why_no_picture`); the bounds hold no cell; no font has all
         letters of the look's texts; the form is another one.
     """
-    reason = why_no_picture(view.table.grid)
+    reason = why_no_picture((view.ends or (view,))[0].table.grid)
     if reason is not None:
         raise UsageError(f"There is no map of this release: {reason}.", code="map-unavailable")
     return render_sheet(_compose(view, look or Look()), form, dpi)

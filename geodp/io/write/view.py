@@ -67,6 +67,9 @@ class View:
         Columns that were made once; None: they are made on each request.
     withdrawn : str or None
         Day of its withdrawal (YYYY-MM-DD), if a notice beside the release states one.
+    ends : tuple of View
+        Maps of origins and of destinations with errors of their own, which pictures draw in place
+        of those that the rows add up to; empty: there are none.
     counts_alone : bool
         Whether the columns are the counts and their errors alone, of which maps are made.
     """
@@ -85,6 +88,7 @@ class View:
     regions: Areas | None = field(default=None, repr=False)
     stored: StoredRows | None = field(default=None, repr=False)
     withdrawn: str | None = None
+    ends: tuple[View, ...] = ()
 
     def __post_init__(self) -> None:
         require_released(self.table)

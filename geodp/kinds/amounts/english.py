@@ -10,10 +10,10 @@ from geodp.kinds.amounts.kind import StatedAmount
 PAGE: Mapping[str, str] = {
     "title": "{name} by area",
     "title_period": "{name} by area, {time}",
-    "intro": "Amounts of {name} are in {unit}; those below {lower} and above {upper} count as "
-    "these. The numbers on this page are not exact. Before anybody saw them, random noise was "
-    "added to them on purpose, so that nobody can find out much about any one {one} from them. "
-    "Each number has an interval, which holds the true number in 19 of 20 cases.",
+    "intro": "Amounts of {name} are in {unit}; those below {lower} count as {lower}, and those "
+    "above {upper} as {upper}. The numbers on this page are not exact. Before anybody saw them, "
+    "random noise was added to them on purpose, so that nobody can find out much about any one "
+    "{one} from them. Each number has an interval, which holds the true number in 19 of 20 cases.",
     "period": "{time} is one of {number} periods from {first} to {last}. All of them together: "
     "{spends}.",
     "map_mean": "Mean {name} ({unit})",

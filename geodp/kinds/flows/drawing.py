@@ -33,6 +33,7 @@ from geodp.io.write.map.page import (
 )
 from geodp.io.write.map.page import Page as Canvas
 from geodp.io.write.scale import classify
+from geodp.kinds.flows.english import name_attributes
 from geodp.kinds.flows.flows import Flows
 from geodp.kinds.flows.label_estimates import choose_labels
 from geodp.kinds.flows.streams import number_labels
@@ -43,10 +44,10 @@ from geodp.table.display import is_below
 from geodp.typing import FloatArray, IntArray
 
 GREYS = (
-    *("#f4f4f2", "#ecece9", "#e2e2de", "#d6d6d1"),
-    *("#c8c8c3", "#b9b9b3", "#a8a8a2", "#969690"),
+    *("#cbd2da", "#c1c8d1", "#b7bec8", "#acb4bf"),
+    *("#a2aab5", "#97a0ac", "#8d96a2", "#828c99"),
 )
-"""Colours of places by the class of their trips: light, so that lines stand out."""
+"""Colours of places by the class of their trips: apart from land and water, below lines."""
 
 LINE = "#ffffff"
 """Colour of the edges between places."""
@@ -399,11 +400,6 @@ def style_labels(choice: LabelChoice) -> str:
     return ".of-label{display:none}" + ",".join(rules) + "{display:block}"
 
 
-def name_attributes(names: Sequence[str], page: Page) -> str:
-    """Name attributes: standard ones in the language of the page, others as they are."""
-    return ", ".join(page.get(f"attribute_{name}", name) for name in names)
-
-
 Describe: TypeAlias = Callable[[int, Found], Html]
 """Draws the largest flows of a place and lists them, given estimates of flows."""
 
@@ -442,7 +438,8 @@ def write_labels(
         hidden = "unseen" if at and one.attribute == choice.labels[at - 1].attribute else "named"
         name = element("span", f"{name_attributes([one.attribute], page)} ", class_=hidden)
         marked = {"type": "radio", "name": "label", "id": f"label-{at}"}
-        parts.append(element("input", **marked, checked=at == first))
+        # A joiner keeps the button and its label on one line.
+        parts += [element("input", **marked, checked=at == first), Html("\N{WORD JOINER}")]
         parts.append(element("label", name, one.label, for_=f"label-{at}"))
     for number, place in enumerate(choice.places):
         content = [

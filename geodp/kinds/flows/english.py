@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+from geodp.errors import printable
 
 PAGE: Mapping[str, str] = {
     "title": "Trips between zones",
@@ -15,25 +17,23 @@ PAGE: Mapping[str, str] = {
     "bound_vouched": "The office answers for it that one {unit} made {contribution} of these trips "
     "at most.",
     "interval": "Each number has an interval in brackets, which holds the number of counted trips "
-    "in 19 of 20 cases. Where the trips from a place go to one or two other places alone, far "
-    "fewer intervals between single places hold it.",
+    "in 19 of 20 cases.",
     "total": "In all, {count} trips are counted ({low} to {high}).",
     "total_weighed": "In all, trips are counted as {count} by their weights ({low} to {high}).",
     "heading_largest": "The largest flows",
     "largest_map": "Map of the largest flows between places.",
     "largest_help": "A line bends to the right on its way, ends in an arrow, and is wider for "
-    "more trips. Of {all} flows with trips, the {n} largest are drawn of those that are larger "
-    "than half the width of their intervals.",
+    "more trips. Drawn are the largest flows that noise does not hide.",
     "largest_none": "No line is drawn: noise hides the flows between all pairs of places.",
-    "answer_places": "What this release can answer: how many trips begin and end in the {n} places "
-    "below, and in larger areas.",
+    "answer_places": "What this release can answer: how many trips begin and end in each of the "
+    "places that are grey on the map, and in larger areas.",
     "answer_total": "What this release can answer: how many trips there are in all, and not where.",
     "answer_none": "What this release can answer: hardly anything, as the noise is larger than the "
     "number of all trips.",
-    "ground_help": "Places are grey by the trips that begin in them, for each square kilometre, "
-    "where noise does not hide them. Land, shore and towns: Natural Earth, public domain.",
-    "ground_help_cells": "Places are grey by the trips that begin in them, for each zone, where "
-    "noise does not hide them.",
+    "ground_known": "trips that begin, for each square kilometre: darker for more",
+    "ground_known_cells": "trips that begin, for each zone: darker for more",
+    "ground_untold": "few or none: the noise hides how many",
+    "ground_source": "Land, shore and towns: Natural Earth, public domain.",
     "attribute_hour": "hour",
     "attribute_daytype": "day type",
     "attribute_weekday": "weekday",
@@ -49,17 +49,15 @@ PAGE: Mapping[str, str] = {
     "flows out of it and into it, with their numbers in the tables.",
     "places_none": "This map is too large to list places: give a list of them (--places).",
     "places_empty": "No trips are released, so that no place has flows.",
-    "places_unsure": "Listed is what is at least as large as half the width of its interval. Noise "
-    "alone could make smaller numbers, so that they are counted only.",
-    "places_unlisted": "{n} more places with released trips are not listed: they have fewer, or "
-    "noise hides them.",
+    "places_unlisted": "Places not listed: {n}. They have fewer trips, or noise hides how many.",
     "place_summary": "{place}: {out} counted trips begin here ({out_low} to {out_high}), {into} "
     "end here ({into_low} to {into_high})",
     "place_few": "{place}",
     "place_out": "Trips out of it",
     "place_into": "Trips into it",
     "place_within": "within the place",
-    "place_unlisted": "more, not listed",
+    "place_unlisted": "other places: {n}",
+    "place_hidden": "too few to tell",
     "place_none": "no trips are released",
     "place_map": "Map of the largest flows of {place}.",
     "heading_labels": "Flows of a place by {names}",
@@ -92,6 +90,8 @@ PAGE: Mapping[str, str] = {
     "distance.",
     "always_counted": "Trips were counted between single zones, with much noise; distance and both "
     "maps fill in what the noise hides.",
+    "always_lone": "Where the trips from a place go to one or two other places alone, far fewer "
+    "than 19 of 20 intervals between single places hold the number of counted trips.",
     "always_far": "Very long trips, and trips within one zone, may be too many where they are "
     "estimated.",
     "files_table": "Noisy pairs of blocks; trips, origins and destinations have a folder each, "
@@ -127,6 +127,11 @@ DURATIONS: Mapping[str, str] = {
     "d": "{number} d",
 }
 """Durations by their unit."""
+
+
+def name_attributes(names: Sequence[str], texts: Mapping[str, str]) -> str:
+    """Name attributes: standard ones in the language of the texts, others as they are."""
+    return ", ".join(printable(texts.get(f"attribute_{name}", name)) for name in names)
 
 
 def describe_file(

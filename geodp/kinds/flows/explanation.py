@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal
 
 from geodp.errors import printable
-from geodp.kinds.flows.english import DURATIONS
+from geodp.kinds.flows.english import DURATIONS, PAGE, name_attributes
 from geodp.kinds.flows.kind import GROUPED, FlowsCard, FlowsGuarantee, StatedStays
 from geodp.kinds.flows.reading.rules import split_duration
 from geodp.release.report.translation import translate_texts
@@ -78,7 +78,8 @@ def _write_together(page: Writer, card: FlowsCard) -> list[str]:
         measured = [pairs, page.write("flows_estimated")]
     labels = card.guarantee.labels
     if labels is not None:
-        named = ", ".join(map(printable, labels.attributes))
+        texts = translate_texts(PAGE, page.language, "flows")
+        named = name_attributes(labels.attributes, texts)
         sides = {"side": labels.side, "pair_side": labels.pair_side}
         sentence = "flows_labels"
         if of_units:

@@ -827,6 +827,12 @@ def depend_ends(plan: StreamsPlan) -> Measurement:
     return noise.depending_on(plan.whole)
 
 
+def view_map(release: Flows) -> View:
+    """Return the view of flows whose maps are those of both ends, with their errors."""
+    views = release.table_views
+    return replace(views[FLOWS], ends=(views[ORIGINS], views[DESTINATIONS]))
+
+
 def open_flows(folder: Path, card: FlowsCard) -> Flows:
     """Open the tables, the noisy pairs and the prior of a public folder.
 

@@ -269,6 +269,7 @@ class FlowsKind(IndexKind):
         "open": "kinds.flows.flows:open_flows",
         "explain": "kinds.flows.explanation:explain_flows",
         "page": "kinds.flows.page:write_page",
+        "view": "kinds.flows.flows:view_map",
         "estimate": "kinds.flows.running.estimate:estimate",
         "compare": "kinds.flows.running.estimate:compare",
         "diff": "kinds.flows.running.estimate:diff",

@@ -13,10 +13,11 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.read.public.polygons import Circle
-from geodp.io.write.map.look import Language
+from geodp.io.write.map.look import UNTOLD, Language
 from geodp.kinds.flows.drawing import (
     ALL,
     EVERYWHERE,
+    GREYS,
     INTO,
     MOST_LABELS,
     OUT,
@@ -26,13 +27,12 @@ from geodp.kinds.flows.drawing import (
     choose,
     ends_of,
     list_left_out,
-    name_attributes,
     style_labels,
     sum_by_label,
     whole_of,
     write_labels,
 )
-from geodp.kinds.flows.english import FILES, PAGE, describe_file
+from geodp.kinds.flows.english import FILES, PAGE, describe_file, name_attributes
 from geodp.kinds.flows.estimates import SIMULATIONS
 from geodp.kinds.flows.explanation import explain_flows, name_bound
 from geodp.kinds.flows.flows import Flows
@@ -457,34 +457,42 @@ def _largest_section(
     apart = [pair for pair in flows if pair[0] != pair[1] and max(pair) < found.listed]
     ranked = sorted(apart, key=lambda pair: (-flows[pair].count, pair))[:LINES]
     sure = [pair for pair in ranked if _is_sure(pair, told, limit)]
-    some = int((found.apart[: found.listed, : found.listed] > 0).sum())
     # The largest last, so that they lie on top.
     most = max((flows[pair].count for pair in sure), default=1)
     lines = [ground.line(*pair, flows[pair].count / most, ALL) for pair in sure[::-1]]
-    grid = found.regions[0].grid
-    unit = "ground_help" if grid.places[0].crs or not grid.names.on_map else "ground_help_cells"
     rows = [
         (found.names[a], found.names[b], _write(flows[a, b], page, limit))
         for a, b in sure[:PARTNERS]
     ]
     head = [page[name] for name in ("column_from", "column_to", "column_trips")]
-    if not sure:
+    parts = [ground.define()]
+    if sure:
+        parts.append(element("p", page["largest_help"]))
+    else:
+        parts.append(element("p", page["largest_none"]))
         answer = "answer_places"
         if not told.shown:
             whole = told.ends[EVERYWHERE, EVERYWHERE]
             answer = "answer_total" if is_believed(whole, limit) else "answer_none"
-        said = page["largest_none"], page[answer].format(n=f"{len(told.shown):,}")
-        return join([ground.define(), *(element("p", one) for one in said)])
-    help_ = page["largest_help"].format(n=f"{len(sure):,}", all=f"{some:,}")
-    return join(
-        [
-            ground.define(),
-            element("p", help_),
-            ground.draw(lines, page["largest_map"]),
-            element("p", page[unit], class_="small"),
-            table(page["heading_largest"], head, rows, repeats=True),
-        ]
-    )
+        parts.append(element("p", page[answer]))
+    if told.shown:
+        parts += [ground.draw(lines, page["largest_map"]), *_explain_ground(found, page)]
+    if sure:
+        parts.append(table(page["heading_largest"], head, rows, repeats=True))
+    return join(parts)
+
+
+def _explain_ground(found: FlowPlaces, page: Page) -> list[Html]:
+    """Explain the colours of places on a map, and name the source of land."""
+    grid = found.regions[0].grid
+    located = grid.places[0].crs or not grid.names.on_map
+    known = "ground_known" if located else "ground_known_cells"
+    legend = [
+        element("li", swatch([GREYS[0], GREYS[len(GREYS) // 2], GREYS[-1]]), page[known]),
+        element("li", swatch([UNTOLD]), page["ground_untold"]),
+    ]
+    source = [element("p", page["ground_source"], class_="small")] if located else []
+    return [element("div", element("ul", *legend), class_="legend"), *source]
 
 
 def _is_sure(pair: tuple[int, int], told: PageFlows, limit: int | None) -> bool:
@@ -501,9 +509,9 @@ def _places_section(
 ) -> Html:
     """Write the flows of places, of which a reader opens one."""
     number = len(told.shown)
-    parts = [element("p", page["places_unsure"], class_="small")]
+    parts = []
     if number > len(WAYS):
-        parts.insert(0, element("p", page["places_help"].format(n=f"{number:,}")))
+        parts.append(element("p", page["places_help"].format(n=f"{number:,}")))
     # Of a chosen place, all others were not asked for.
     others = found.listed - number if all(ways == WAYS for _, ways in told.shown) else 0
     if others > 0:
@@ -607,11 +615,13 @@ def _describe(
             name = f"{number}  {found.names[pair[1 - own]]}"
             rows.append((name, _write(flows[pair], page, limit)))
         within = flows.get((place, place))
-        if within is not None and is_believed(within, limit):
-            rows.append((page["place_within"], _write(within, page, limit)))
-        unlisted = len(partners) + (within is not None) - len(rows)
+        if within is not None:
+            told = is_believed(within, limit)
+            text = _write(within, page, limit) if told else page["place_hidden"]
+            rows.append((page["place_within"], text))
+        unlisted = len(partners) - len(sure)
         if unlisted:
-            rows.append((page["place_unlisted"], f"{unlisted:,}"))
+            rows.append((page["place_unlisted"].format(n=f"{unlisted:,}"), page["place_hidden"]))
         if not rows:
             rows.append((page["place_none"], "0"))
         head = [page["column_from" if own else "column_to"], page["column_trips"]]
@@ -659,6 +669,7 @@ def _always_section(release: Flows, page: Page) -> Html:
     texts = [
         page["always_agree"],
         page["always_counted" if side == 1 else estimated].format(side=side),
+        page["always_lone"],
         page["always_far"],
     ]
     return bullets(texts)

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+ROWS = (
+    "persons, households and mean size (persons for each household) of every cell with released "
+    "households, with standard errors and 95 % intervals; mean sizes are empty where they are not "
+    "estimable. A cell that is not listed may have as many households as the card of households "
+    "says of cells that are not listed, with at most {size} persons each"
+)
+"""Description of the rows of the table of both counts in the index."""
+
 PAGE: Mapping[str, str] = {
     "title": "Persons and households",
     "total": "In all, {persons} persons ({persons_low} to {persons_high}) live in {households} "
@@ -35,6 +43,7 @@ PAGE: Mapping[str, str] = {
     "always_possible": "In every cell, and so in every area, households are at most persons, and "
     "persons at most {size} for each household.",
     "always_cut": "Larger households are counted as households of {size} persons.",
+    "rows": ROWS,
     "files_table": "Tables of all areas together; each of the tables of persons and of households "
     "has a folder with files for GIS",
 }

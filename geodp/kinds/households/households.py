@@ -16,6 +16,7 @@ from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
 from geodp.io.write.tables import RowErrors, six_digits, widen
 from geodp.io.write.view import JointView, View
+from geodp.kinds.households.english import ROWS
 from geodp.kinds.households.estimates import (
     HouseholdErrors,
     HouseholdEstimate,
@@ -277,14 +278,7 @@ class Households(JointRelease[HouseholdsCard]):
 
     def write_joint(self, folder: Path) -> Joint:
         """Write the table of both counts in every format; return the index's entries of it."""
-        rows = (
-            "persons, households and mean size (persons for each household) of every cell with "
-            "released households, with standard errors and 95 % intervals; mean sizes are empty "
-            "where they are not estimable. A cell that is not listed may have as many households "
-            "as the card of households says of cells that are not listed, with at most "
-            f"{self.max_size} persons each"
-        )
-        return write_rows(self.view(), JOINT, folder, rows)
+        return write_rows(self.view(), JOINT, folder, ROWS.format(size=self.max_size))
 
     def rebuild(self) -> Rebuilt[HouseholdsCard]:
         """Derive the index and the events of all tables from their cards.

@@ -11,7 +11,7 @@ from geodp.table.index import PeriodsCard, TablesCard, TablesGuarantee, Together
 from geodp.table.plain import AtLeast, before
 
 PERSONS, HOUSEHOLDS, OTHERS, SIZES = "persons", "households", "others", "sizes"
-"""Names of the tables: of their folders, files and columns."""
+"""Names of the tables and their folders."""
 
 Protect = Literal["person", "household"]
 """Whom the guarantee protects."""
@@ -46,6 +46,8 @@ class HouseholdsCard(TablesCard, kind="households"):
     constraints : tuple of str
         What holds in every cell, and so in every area, a sentence each.
     """
+
+    counts: ClassVar = {OTHERS: "persons_outside_households", SIZES: "households_by_size"}
 
     schema: Literal["geodp-households-1"]
     protects: Literal["person", "household"] = field(metadata=before("guarantee"))

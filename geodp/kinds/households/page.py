@@ -17,7 +17,7 @@ from geodp.io.write.map.look import Language, Look
 from geodp.io.write.picture import why_no_picture
 from geodp.io.write.view import View
 from geodp.kinds.households.drawing import Line, draw_sizes
-from geodp.kinds.households.english import PAGE
+from geodp.kinds.households.english import PAGE, ROWS
 from geodp.kinds.households.households import COUNTS, JOINT, Households
 from geodp.kinds.households.inputs import CLIPPED_FACT
 from geodp.kinds.households.kind import OTHERS, HouseholdsCard
@@ -73,6 +73,8 @@ def write_page(
         The language is not available.
     """
     page = read_page(language, PAGE, "households")
+    size = release.max_size
+    page = {**page, ROWS.format(size=size): page["rows"].format(size=size)}
     views = {name: getattr(release, name).view(name) for name in COUNTS[:2]}
     view = views["households"]
     grid, limit = view.table.grid, view.limit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
+from typing import Literal
 
 from geodp.errors import printable
 from geodp.kinds.selection.card import Code, QuestionInfo, SelectionCard, SelectionGuarantee
@@ -34,7 +35,7 @@ def explain_selection(card: SelectionCard, language: str) -> Explanation:
     ``language``: "en" or "ja".
     """
     page = Writer(language)
-    title = page.write("selection_title", release_id=card.release_id)
+    title = _write_question(page, "title", card.question)
     return write_explanation(page, title, card.private, partial(_selection_sections, page, card))
 
 
@@ -68,7 +69,7 @@ def _answer_section(page: Writer, card: SelectionCard) -> Section:
     """
     question = card.question
     sentences = [
-        _format_question(page, question),
+        _write_question(page, "asked", question),
         page.write("selection_named", candidates=question.candidates, chosen=question.chosen),
         page.write("selection_lot"),
         page.write(f"near_{question.name}", behind=math.log(2) / Fraction(card.guarantee.rate)),
@@ -89,13 +90,12 @@ def _answer_section(page: Writer, card: SelectionCard) -> Section:
     )
 
 
-def _format_question(page: Writer, question: QuestionInfo) -> str:
-    """Write the question with its settings."""
-    if question.name == "top" and question.level is not None:
-        return page.write("asked_areas", level=question.level)
-    if question.name == "quantile":
-        return page.write("asked_quantile", axis=str(question.axis), q=str(question.q))
-    return page.write(f"asked_{question.name}")
+def _write_question(page: Writer, form: Literal["title", "asked"], question: QuestionInfo) -> str:
+    """Write the question with its settings, as a title or as a sentence."""
+    name = "areas" if question.name == "top" and question.level is not None else question.name
+    settings = {"level": question.level, "axis": question.axis, "q": question.q}
+    given = {key: str(one) for key, one in settings.items() if one is not None}
+    return page.write(f"{form}_{name}", **given)
 
 
 def _escape_cell(value: Code) -> str:

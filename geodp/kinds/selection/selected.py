@@ -161,7 +161,7 @@ class Answers(ABC):
         ``**kwargs`` are passed to ``GeoDataFrame.explore``. Raises UsageError as
         :meth:`to_geopandas`, and without folium.
         """
-        return explore_rows(self.to_geopandas(), None, **kwargs)
+        return explore_rows(self.to_geopandas, None, **kwargs)
 
     def _repr_html_(self) -> str:
         """Render the guarantee and the chosen candidates as HTML, for notebooks."""

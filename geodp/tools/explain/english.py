@@ -263,7 +263,9 @@ SENTENCES: Mapping[str, str] = {
     "answers for that.",
     "flows_period": "What is protected is one {unit}. One person's trips over a longer time are as "
     "many of these together, and are protected less.",
-    "selection_title": "What the choice {release_id} reveals",
+    "title_top": "Places with the most people",
+    "title_areas": "Areas of the level {level} with the most people",
+    "title_quantile": "Where along {axis} a part of {q} of all people ends",
     "heading_answer": "What was asked, and how sure the answer is",
     "asked_top": "The question was which cells hold the most people.",
     "asked_areas": "The question was which areas of the level {level} hold the most people.",

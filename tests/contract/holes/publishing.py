@@ -2,7 +2,6 @@
 
 HOLES: dict[str, dict[str, str]] = {
     "a_recipe_makes_the_release_again": {
-        "own kind": "its command has no --recipe",
         "flows": "flows publish has no --recipe",
         "amounts": "amounts publish has no --recipe",
         "series of amounts": "amounts publish-series has no --recipe",

@@ -37,7 +37,7 @@ class Captions:
         default_factory=lambda: {
             "origins": "Where trips begin",
             "destinations": "Where trips end",
-            "flows": "Where trips go",
+            "flows": "Where trips begin and end",
         }
     )
     cells: str = "{rows:,} × {cols:,} cells"
@@ -124,6 +124,9 @@ class Captions:
             "origins": "trips that begin",
             "destinations": "trips that end",
             "count": "records",
+            "flows": "trips",
+            "households_by_size": "households",
+            "persons_outside_households": "persons outside households",
         }
     )
 
@@ -137,7 +140,7 @@ JAPANESE = Captions(
     titles={
         "origins": "出発地の分布",
         "destinations": "到着地の分布",
-        "flows": "トリップの流れ",
+        "flows": "出発地と到着地の分布",
         "persons": "人口の分布",
     },
     cells="{rows:,} × {cols:,} セル",
@@ -203,6 +206,9 @@ JAPANESE = Captions(
         "pure epsilon-differential privacy": "純粋 ε-差分プライバシー",
         "persons": "人",
         "households": "世帯",
+        "households_by_size": "世帯",
+        "persons_outside_households": "世帯外の人",
+        "flows": "トリップ",
         "trips": "トリップ",
         "people": "人口",
         "population": "人口",

@@ -118,10 +118,10 @@ def compose(view: View, look: Look) -> Sheet:
     Raises UsageError for bounds without a cell, and for requested texts that no font can draw.
     """
     look.require_fonts()
-    panels = [
-        Panel.of(view, number, look.bounds, look.size)
-        for number, _ in enumerate(view.table.grid.places)
-    ]
+    maps = [(one, 0) for one in view.ends]
+    maps = maps or [(view, number) for number, _ in enumerate(view.table.grid.places)]
+    size = look.size // max(len(view.ends), 1)
+    panels = [Panel.of(one, number, look.bounds, size) for one, number in maps]
     label_space = label_width(look)
     wide = sum(label_space + panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
     page = Page(look, max(MIN_WIDTH, wide) + 2 * EDGE)
@@ -465,7 +465,9 @@ def write_foot(
     """
     look, captions, card = page.look, page.look.captions, view.card
     guarantee = captions.private.format(variant=captions.name(card.guarantee.variant))
-    margins = describe_margin(card, panels, captions) if margin_lines is None else margin_lines
+    margins = margin_lines
+    if margins is None:
+        margins = describe_margin((view.ends or (view,))[0].card, panels, captions)
     day = view.withdrawn
     gone = [] if day is None else [captions.withdrawn_on.format(date=day)]
     lines = [*gone, guarantee if card.private else captions.fixed, *margins, *more]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from geodp.privacy.event import DEPENDS
+from geodp.table.contribution import SUMS
+from geodp.table.index import PERIOD_FACT
+
 _FEW = (
     "By the publisher's rule, numbers above 0 and below {limit:,} are shown as <{limit:,} on this "
     "page, without an interval, sums of areas too. This rule does not protect anybody; the noise "
@@ -469,6 +473,22 @@ SCRIPT_OF_UNITS: Mapping[str, str] = {
 }
 """Texts that replace those of the script where the map has units with outlines, not cells."""
 
+FORMS = (
+    *(
+        PERIOD_FACT.format(
+            name, time="{time}", number="{number}", first="{first}", last="{last}", unit="{unit}",
+            where=where, spends="{spends}",
+        )
+        for name in ("snapshot", "period")
+        for where in (f"every {name}", f"one {name} only")
+    ),
+    DEPENDS.format("{share}"),
+    "{rows}; with the outlines of the cells",
+    "{rows}; with the outlines of the units",
+    "{rows}; begins with the byte order mark of UTF-8",
+)  # fmt: skip
+"""Sentences of cards with fields in braces; ``rows`` are a sentence themselves."""
+
 _AS_THEY_ARE = (
     (
         "whether two releases with the same kept key and parameters come from exactly the same "
@@ -505,6 +525,11 @@ _AS_THEY_ARE = (
     "the counts as a map, north up; cells of the domain that the tables do not list are 0",
     "QGIS style of the raster and of the outlines: fixed classes",
     "the map as a picture, colours on a fixed scale",
+    (
+        "all snapshots as NetCDF (CF 1.8): counts over time, y and x; cells of the domain that the "
+        "tables do not list are 0, cells outside it have the fill value"
+    ),
+    "small maps of the snapshots, colours on a fixed scale",
     "only a grid of one map has a raster",
     "a raster has at most 64 bands, columns times combinations of attributes",
     "a raster has at most 64 combinations of attributes",
@@ -535,6 +560,24 @@ _AS_THEY_ARE = (
         "unbiased."
     ),
     "Whole numbers: an odd sum is split by a random bit of its node; unbiased.",
+    (
+        "Additivity: parts add up to the counts of the map, of every area and of every cell, and "
+        "cells to areas in every part; sums of labels, such as one sex, therefore agree too."
+    ),
+    (
+        "Prediction: below the last measured level every cell has the shares of the area that "
+        "holds it, so that parts differ less from cell to cell than people do."
+    ),
+    (
+        "Non-negativity: no count is below 0; a part's total is not biased by it where it is well "
+        "above its noise."
+    ),
+    (
+        "Whole numbers: tables of areas times parts are rounded along cycles with random coins of "
+        "their node; unbiased."
+    ),
+    SUMS,
+    *FORMS,
 )
 """Sentences of cards that the English page quotes unchanged; other languages translate them."""
 

@@ -61,8 +61,9 @@ PAGE: Mapping[str, str] = {
     "quantity_households": "households",
     "quantity_others": "persons outside households",
     "quantity_mean_size": "persons for each household",
-    "quantity_origins": "origins",
-    "quantity_destinations": "destinations",
+    "quantity_origins": "trips that begin",
+    "quantity_destinations": "trips that end",
+    "places_rest": "All other areas",
 }
 """Texts by name; the context of each in the catalogue is ``general.`` and its name."""
 
@@ -71,6 +72,9 @@ MAX_ROWS = 1000
 
 UNTOLD = "–"
 """Text in place of a number that would reveal a hidden one."""
+
+MAX_SHOWN = 20
+"""Most places of a table that are shown at once; a reader opens the others."""
 
 MAX_LISTED = 1000
 """Most rows of a table of places."""
@@ -169,10 +173,13 @@ def tabulate_places(
         text = "places_more"
     elif len(lines) == 1:
         text = "places_one"
-    return [
-        element("p", page.get(text, page["places_help"]).format(n=f"{len(shown):,}", file=file)),
-        table(page["heading_places"], head, shown, repeats=True),
-    ]
+    help_ = page.get(text, page["places_help"]).format(n=f"{len(shown):,}", file=file)
+    first, more = shown[:MAX_SHOWN], shown[MAX_SHOWN:]
+    parts = [element("p", help_), table(page["heading_places"], head, first, repeats=True)]
+    if more:
+        rest = table(page["heading_places"], head, more, repeats=True)
+        parts.append(element("details", element("summary", page["places_rest"]), rest))
+    return [element("div", *parts, class_="listed")]
 
 
 def embed_maps(views: Mapping[str, View], page: Page, language: Language) -> list[Html]:

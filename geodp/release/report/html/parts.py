@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from geodp.io.write.map.look import Language
+from geodp.release.report.html.english import FORMS
 from geodp.release.report.html.frame import write_bounds, write_figure
 from geodp.release.report.html.markup import (
     Html,
@@ -30,8 +32,23 @@ from geodp.table.stated.error import StatedBlock, StatedError, StatedLevel
 
 def quote(page: Page, text: str) -> Html:
     """Quote a sentence of the card, translated where the page has a translation."""
+    said = _translate(page, text)
+    return english(text) if said is None else Html(escape(said))
+
+
+def _translate(page: Page, text: str) -> str | None:
+    """Translate a sentence of the card; None where the page has no translation."""
     # The page's texts include those of the card, whose keys are the English sentences.
-    return Html(escape(page[text])) if text in page else english(text)
+    if text in page:
+        return page[text]
+    for form in FORMS:
+        found = re.fullmatch(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(form)), text)
+        if found and form in page:
+            figures = found.groupdict()
+            rows = _translate(page, figures.get("rows", ""))
+            if "rows" not in figures or rows is not None:
+                return page[form].format(**figures | {"rows": rows})
+    return None
 
 
 def reading_section(page: Page, unit: str) -> Html:
