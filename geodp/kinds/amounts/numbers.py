@@ -36,6 +36,7 @@ from geodp.kinds.amounts.methods import CountOfAmounts, stream_event
 from geodp.kinds.amounts.scale import Scale, exact
 from geodp.kinds.amounts.streams import ReleasedAmounts
 from geodp.privacy.event import Measurement
+from geodp.release.cutting import NumbersOf
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import ReleasedTable
@@ -112,6 +113,19 @@ class AmountNumbers:
         """Names of the quantities that were released."""
         means = () if self.sum is None else (SUM, MEAN)
         return (COUNT, *means, *((MEDIAN,) if self.classes else ()))
+
+    @property
+    def sums_of_cells(self) -> dict[str, NumbersOf]:
+        """Released records of cells, and the sums of their amounts in units."""
+        found: dict[str, NumbersOf] = {COUNT: self.count.table.counts_at}
+        if (of_cells := self.sum) is not None:
+            found[SUM] = lambda key: of_cells.table.counts_at(key) * self.scale.value(1)
+        return found
+
+    @property
+    def ratios(self) -> dict[str, tuple[str, str]]:
+        """The mean, of the sum and the records."""
+        return {} if self.sum is None else {MEAN: (SUM, COUNT)}
 
     @cached_property
     def scale(self) -> Scale:
