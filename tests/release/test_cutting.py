@@ -81,7 +81,7 @@ def test_intervals_by_a_map_of_land_hold_and_without_the_error_of_cutting_do_not
     land.write_text(json.dumps({"type": "FeatureCollection", "crs": crs, "features": [shape]}))
     found = RELEASE.estimate_polygons(POLYGONS, within=land)
     assert hold(found) > 0.92
-    monkeypatch.setattr(cutting, "LAND", 0.1)
+    monkeypatch.setattr(cutting, "LAND", 0.02)
     assert hold(RELEASE.estimate_polygons(POLYGONS, within=land)) < 0.7
 
 
