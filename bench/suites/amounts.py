@@ -258,8 +258,8 @@ def by_bounded_means(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Release every cell as the bounded mean of Google's library does, with OpenDP's noise.
 
-    Half of the budget is for the count, and half for the sum of what amounts are above the middle of
-    the clip, which one record changes by half of the clip at most.
+    Half of the budget is for the count, and half for the sum of what amounts are above the middle
+    of the clip, which one record changes by half of the clip at most.
     """
     counts = noisy_cells(truth.number, float(2 / epsilon))
     centred = noisy_cells(truth.total - UPPER // 2 * truth.number, float(UPPER / epsilon))

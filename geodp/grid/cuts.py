@@ -29,14 +29,14 @@ class FinerMap:
     ----------
     x, y : float64[cols + 1], float64[rows + 1]
         Edges of its columns and rows, in the CRS of the grid.
-    mass : float64[rows, cols]
+    mass : uint8 or float64[rows, cols]
         Land or people of each square, 0 or more.
     is_people : bool
     """
 
     x: FloatArray
     y: FloatArray
-    mass: FloatArray
+    mass: NDArray[Any]
     is_people: bool
 
     def split(self, shape: Any, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -48,7 +48,7 @@ class FinerMap:
         size = y.size - 1, x.size - 1
         if not row.size or not col.size:
             return np.zeros(size), np.zeros(size)
-        mass = self.mass[rows, cols]
+        mass = self.mass[rows, cols].astype(np.float64)
         part = cover(shape, _with_end(self.x, cols), _with_end(self.y, rows))
         cell = (row[:, None] * size[1] + col).reshape(-1)
         every, inside = (

@@ -42,6 +42,9 @@ from geodp.reprs import one_line
 from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
+OFF = 0.05
+"""Part of cells whose whole counts may be off where 95 % intervals hold nothing else."""
+
 HALFWAY = 0.5
 """How far ends of a stream as small as its noise are from usual to worst-case ones."""
 
@@ -423,10 +426,23 @@ def margins_of(
             ends, half = _regions(one, places, is_stream=rounded)
         else:
             ends, half = _cells(one, places), LAPLACE_Z * one.standard_error(1)
+        if not rounded:
+            ends = _reach_whole(ends, len(releases) * one.standard_error(1) ** 2)
         rows.append(tuple(part / unit for part in ends))
         noise.append(np.broadcast_to(half / unit, ends[0].shape))
     rest = ROUNDED / np.sqrt(len(releases)) if rounded else 0.0
     return SumMargins.split([(a, b, c) for a, b, c in rows], noise, rest)
+
+
+def _reach_whole(ends: Ends, off: float) -> Ends:
+    """Return ends that are at least one record away, where some class of a cell may be off by one.
+
+    ``off``: part of the cells of which one is, about: counts are whole, and so are their errors.
+    """
+    if off <= OFF:
+        return ends
+    count, low, high = ends
+    return count, np.minimum(low, np.maximum(count - 1, 0.0)), np.maximum(high, count + 1)
 
 
 def _regions(one: Release, regions: list[Region], *, is_stream: bool) -> tuple[Ends, FloatArray]:

@@ -83,7 +83,7 @@ def _read_land(path: FilePath, place: Lattice, window: tuple[slice, slice]) -> F
         assert place.crs is not None  # as polygons were read in it
         shapes = shapes_on(place, read_shapes_in(path, place.crs)[0])
     drawn = draw_shapes(shapes, (part.rows, part.cols), transform, touched=False)
-    return FinerMap(*part.edges(), drawn.astype(np.float64), is_people=False)
+    return FinerMap(*part.edges(), drawn, is_people=False)
 
 
 def _read_people(path: FilePath, place: Lattice, window: tuple[slice, slice]) -> FinerMap:
