@@ -234,7 +234,8 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
     shapes = read_shapes(options, grid)
     regions, empty = find_filled(shapes, grid, labels)
     outlines = [find_outline(shapes[name]) for name in regions]
-    finer = read_within(options["within"], grid, outlines, how.get("interval", USUAL))
+    interval = how.get("interval", USUAL)
+    finer = read_within(options["within"], grid, outlines, interval)
     found = {
         time: cut_figures(one, one.list_figures(regions.values(), **how), outlines, labels, finer)
         for time, one in parts.items()
@@ -253,16 +254,16 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
         for time in parts
         for quantity in quantities
     ]
-    return describe_errors(rows, is_within=finer is not None)
+    return _describe_errors(rows, interval == USUAL, finer is not None)
 
 
-def describe_errors(rows: list[Row], *, is_within: bool) -> ShownRows:
-    """Say the errors of cutting of numbers, and why intervals differ from standard errors.
+def _describe_errors(rows: list[Row], is_usual: bool, is_within: bool) -> ShownRows:
+    """Say the errors of cutting of numbers, and why usual intervals differ from standard errors.
 
     ``is_within``: whether the intervals include the errors of cutting.
     """
     numbers = [one.number for one in rows if one.number is not None]
-    notes = (ENDS,) if any(map(_differs, numbers)) else ()
+    notes = (ENDS,) if is_usual and any(map(_differs, numbers)) else ()
     if not any(one.cutting_error for one in numbers):
         return ShownRows(rows, notes=notes)
     rows = [replace(one, columns=(one.show_cutting(),)) for one in rows]
@@ -273,9 +274,9 @@ def describe_errors(rows: list[Row], *, is_within: bool) -> ShownRows:
 
 def _differs(number: Interval) -> bool:
     """Test whether an end of an interval is not about two standard errors away."""
-    error = getattr(number, "standard_error", 0)
+    error = getattr(number, "standard_error", None)
     margins = number.value - number.low, number.high - number.value
-    return any(not LEAST * error <= one <= MOST * error for one in margins)
+    return error is not None and not all(LEAST * error <= one <= MOST * error for one in margins)
 
 
 Side = tuple[Any, "Region"]

@@ -8,10 +8,12 @@ import rasterio
 import shapely
 
 import geodp
+from geodp.cli.using import BESIDE, INCLUDED
 from geodp.errors import InputError, UsageError
 from geodp.grid.coverage import cover
 from geodp.grid.region import regions_of_polygons
 from geodp.release import cutting
+from tests.command import geodp as command
 from tests.refusals import refuses
 
 SIDE, PARTS, METRES = 48, 4, 1000.0
@@ -64,6 +66,17 @@ def write_map(path, mass):
     return path
 
 
+def write_shapes(path, shapes):
+    """Write polygons in the CRS of the grid."""
+    features = [
+        {"type": "Feature", "properties": {}, "geometry": shapely.geometry.mapping(one)}
+        for one in shapes
+    ]
+    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3035"}}
+    path.write_text(json.dumps({"type": "FeatureCollection", "crs": crs, "features": features}))
+    return path
+
+
 def hold(figures):
     """Return the part of the intervals that hold the truth."""
     return np.mean(
@@ -74,11 +87,7 @@ def hold(figures):
 def test_intervals_by_a_map_of_land_hold_and_without_the_error_of_cutting_do_not(
     tmp_path, monkeypatch
 ):
-    land = tmp_path / "land.geojson"
-    around = shapely.box(3.9e6, 2.9e6, 4.2e6, 3.2e6)
-    shape = {"type": "Feature", "properties": {}, "geometry": shapely.geometry.mapping(around)}
-    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3035"}}
-    land.write_text(json.dumps({"type": "FeatureCollection", "crs": crs, "features": [shape]}))
+    land = write_shapes(tmp_path / "land.geojson", [shapely.box(3.9e6, 2.9e6, 4.2e6, 3.2e6)])
     found = RELEASE.estimate_polygons(POLYGONS, within=land)
     assert hold(found) > 0.92
     monkeypatch.setattr(cutting, "LAND", 0.02)
@@ -122,6 +131,26 @@ def test_means_are_cut_by_what_differs_from_place_to_place():
         errors.append(found["mean_size"].cutting_error)
         assert found["persons"].cutting_error > found["households"].cutting_error > 0
     assert errors[0] < 0.01
+
+
+def test_the_command_says_what_python_says(tmp_path):
+    RELEASE.write(tmp_path / "out")
+    shapes = write_shapes(tmp_path / "shapes.geojson", POLYGONS[:3])
+    people = write_map(tmp_path / "people.tif", PEOPLE)
+    asked = ["estimate", tmp_path / "out", "--polygons", shapes]
+    for more, within, said in (([], None, BESIDE), (["--within", people], people, INCLUDED)):
+        found = RELEASE.estimate_polygons(POLYGONS[:3], within=within)
+        told = json.loads(command(*asked, *more, "--json").stdout)["estimates"]
+        for one, other in zip(told, found, strict=True):
+            for name in ("value", "low", "high", "cutting_error"):
+                assert one[name] == pytest.approx(getattr(other["count"], name), rel=1e-6)
+        text = command(*asked, *more).stdout
+        assert "error of cutting" in text
+        assert said in text
+    layer = command(*asked, "--within", people, "--output", tmp_path / "numbers.geojson")
+    assert layer.returncode == 0
+    written = json.loads((tmp_path / "numbers.geojson").read_text())["features"]
+    assert all(one["properties"]["cutting_error"] > 0 for one in written)
 
 
 @pytest.mark.parametrize(

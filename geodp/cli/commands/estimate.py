@@ -103,11 +103,8 @@ def _estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
 
     if not isinstance(next(iter(parts.values())), Release):
         return estimate_quantities(parts, options)
-    interval = options["interval"]
-    found = estimate_quantities(parts, options, interval=interval)
-    # The sentence on the ends is about the usual ones.
-    notes = found.notes if interval == INTERVALS[0] else ()
-    return replace(found, about={"interval": interval}, notes=notes)
+    found = estimate_quantities(parts, options, interval=options["interval"])
+    return replace(found, about={"interval": options["interval"]})
 
 
 def _estimate_changes(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
