@@ -58,7 +58,7 @@ class Interval:
     value: Any
     low: Any
     high: Any
-    cutting_error: float | None = field(default=None, kw_only=True)
+    cutting_error: float | None = field(default=None, kw_only=True, repr=False)
 
     def at(self, place: int) -> Interval | None:
         """Return the number of one of many places; None where it is not estimable."""

@@ -231,7 +231,7 @@ def find_dense_method(
     >>> grid = geodp.Grid.regular((512, 512))
     >>> method, ratio = find_dense_method(grid, people=50_000_000, epsilon=1)
     >>> method, round(ratio, 2)
-    ('pyramid:chain=6-12,shares=1-1-30', 0.66)
+    ('pyramid:chain=6-12,shares=1-1-30', 0.64)
     >>> find_dense_method(grid, people=500_000, epsilon=1)
     """
     digits = len(grid.order.radices)
