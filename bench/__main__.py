@@ -32,6 +32,7 @@ BENCHMARKS = {
     "local": "reports of devices compared with other libraries, in time, memory and error",
     "large": "limits of one machine: 1e8 occupied cells, 2^62 cells, 1e9 raw records, 8 GB",
     "cluster_cut": "balance of a cluster's workers, and the driver's cost of ranges",
+    "cutting": "errors of polygons that cut cells, by cells, by area and by a map of people",
     "intervals": "coverage and width of intervals of all kinds of regions on public maps",
     "pairs": "pairs of areal units on every level, compared with other ways to publish them",
     "parts": "coverage of intervals of parts, and how much places differ from their surroundings",

@@ -196,7 +196,7 @@ def _taxi(folder: Path) -> geodp.CountTable:
 
 def _samoa(folder: Path) -> geodp.CountTable:
     path = folder / "samoa-100m" / "Samoa_Pop_Grid.tif"
-    return geodp.read_raster(path, grid=grid_like(path), unit=1.039454)
+    return geodp.read_raster(path, grid=grid_like(path), value_unit=1.039454)
 
 
 def _foreigners(folder: Path) -> geodp.CountTable:

@@ -20,6 +20,7 @@ from bench.inputs.public import load
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
 from geodp.grid.region import Region
+from geodp.kinds.amounts.clip import find_dense_method
 from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable
 from geodp.privacy.key import NoiseKey
@@ -252,10 +253,35 @@ def by_opendp(
     return counts, noisy_cells(truth.total, float(2 * UPPER / epsilon))
 
 
+def by_bounded_means(
+    truth: Truth, epsilon: Fraction, trial: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Release every cell as the bounded mean of Google's library does, with OpenDP's noise.
+
+    Half of the budget is for the count, and half for the sum of what amounts are above the middle
+    of the clip, which one record changes by half of the clip at most.
+    """
+    counts = noisy_cells(truth.number, float(2 / epsilon))
+    centred = noisy_cells(truth.total - UPPER // 2 * truth.number, float(UPPER / epsilon))
+    return counts, centred + UPPER // 2 * counts
+
+
+def by_cells(truth: Truth, epsilon: Fraction, trial: int) -> tuple[Dense, Dense]:
+    """Release by ``geodp.amounts`` with the method that ``plan`` names for cells of dense maps."""
+    people = float(truth.number.sum())
+    found = find_dense_method(truth.grid, people=people, epsilon=1)
+    # On small maps it names none.
+    release = publish_amounts(truth, epsilon, trial, method=found and found[0])
+    assert release.sum is not None
+    return release.count.table.to_dense(), release.sum.table.to_dense()
+
+
 METHODS: dict[str, Means] = {
     "geodp.amounts": by_streams,
+    "geodp.amounts, for cells": by_cells,
     "sum and count, half each": by_halves,
     "OpenDP, per cell, half each": by_opendp,
+    "bounded means, per cell": by_bounded_means,
 }
 
 

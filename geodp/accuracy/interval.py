@@ -9,7 +9,7 @@ its own such parts, its inner approximation, truly has at most as many, and gain
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import inf, isnan, sqrt
 from typing import Any
 
@@ -50,11 +50,15 @@ class Interval:
     ----------
     value, low, high : float, or float64[n]
         NaN of places where the number is not estimable.
+    cutting_error : float or None
+        Standard error of the people whom a polygon cuts off with parts of cells; None: no cell is
+        cut. See :mod:`geodp.release.cutting`.
     """
 
     value: Any
     low: Any
     high: Any
+    cutting_error: float | None = field(default=None, kw_only=True, repr=False)
 
     def at(self, place: int) -> Interval | None:
         """Return the number of one of many places; None where it is not estimable."""
@@ -77,7 +81,10 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return asdict(self)
+        plain = asdict(self)
+        if self.cutting_error is None:
+            del plain["cutting_error"]
+        return plain
 
 
 @dataclass(frozen=True)

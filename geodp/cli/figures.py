@@ -75,6 +75,13 @@ class Row:
         mark = {} if self.limit is None else {"below": self.below}
         return {**self.place, "quantity": self.quantity, **rounded, **mark}
 
+    def show_cutting(self) -> str:
+        """Write the error of cutting of a number that is shown."""
+        from geodp.table.display import show_estimate
+
+        error = None if self.number is None else self.number.cutting_error
+        return "" if error is None or self.below or self.bare else show_estimate(error)
+
     def cells(self, sign: str = "") -> tuple[str, ...]:
         """Write the value, its standard error, its interval, further columns, and a star."""
         from geodp.accuracy.interval import Estimate

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LAYERS = (".gpkg", ".geojson", ".fgb")
 """Endings of files of layers."""
 
-OF_FILE = ("value", "standard_error", "low", "high", "below")
+OF_FILE = ("value", "standard_error", "low", "high", "cutting_error", "below")
 """What is written of a number, of all that a document has."""
 
 

@@ -34,6 +34,7 @@ from geodp.options.shared import JSON
 from geodp.registry import find_modules
 
 if TYPE_CHECKING:
+    from geodp.accuracy.interval import Interval
     from geodp.grid.region import Region
     from geodp.io.folder.kinds import Kind
 
@@ -46,6 +47,24 @@ MAX_PAIRS = 10_000
 
 UNDERSTATED = (
     "Releases are smoothed over time: changes that are smaller than the noise are underestimated."
+)
+
+ENDS = (
+    "An interval is not always two standard errors to both sides: it leaves out the noise of what "
+    "was released as 0, allows for people hidden there, and ends at 0."
+)
+
+LEAST, MOST = 1.8, 2.2
+"""Standard errors from a number to an end of its interval, if nothing was released as 0."""
+
+BESIDE = (
+    "Polygons cut cells: one counts where its centre lies inside. No interval includes the error "
+    "of cutting; with a finer public map of land or people (--within) it does."
+)
+
+INCLUDED = (
+    "Cells that polygons cut count by the part of the map of --within that lies inside. Intervals "
+    "include the error of cutting."
 )
 
 NONE = OptionTable()
@@ -206,10 +225,21 @@ def limit_of(release: Any) -> int | None:
 
 def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) -> ShownRows:
     """Estimate the quantities of the requested areas; ``how``: options of ``list_figures``."""
+    from geodp.accuracy.interval import USUAL
+    from geodp.grid.cuts import find_outline
+    from geodp.release.cutting import cut_figures, read_within
+
     grid = next(iter(parts.values())).counts.grid
     labels = read_labels(options["labels_of"], "--label")
-    regions, empty = find_filled(read_shapes(options, grid), grid, labels)
-    found = {time: one.list_figures(regions.values(), **how) for time, one in parts.items()}
+    shapes = read_shapes(options, grid)
+    regions, empty = find_filled(shapes, grid, labels)
+    outlines = [find_outline(shapes[name]) for name in regions]
+    interval = how.get("interval", USUAL)
+    finer = read_within(options["within"], grid, outlines, interval)
+    found = {
+        time: cut_figures(one, one.list_figures(regions.values(), **how), outlines, labels, finer)
+        for time, one in parts.items()
+    }
     rows = [
         row
         for at, name in enumerate(regions)
@@ -224,7 +254,29 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
         for time in parts
         for quantity in quantities
     ]
-    return ShownRows(rows)
+    return _describe_errors(rows, interval == USUAL, finer is not None)
+
+
+def _describe_errors(rows: list[Row], is_usual: bool, is_within: bool) -> ShownRows:
+    """Say the errors of cutting of numbers, and why usual intervals differ from standard errors.
+
+    ``is_within``: whether the intervals include the errors of cutting.
+    """
+    numbers = [one.number for one in rows if one.number is not None]
+    notes = (ENDS,) if is_usual and any(map(_differs, numbers)) else ()
+    if not any(one.cutting_error for one in numbers):
+        return ShownRows(rows, notes=notes)
+    rows = [replace(one, columns=(one.show_cutting(),)) for one in rows]
+    return ShownRows(
+        rows, columns=("error of cutting",), notes=(*notes, INCLUDED if is_within else BESIDE)
+    )
+
+
+def _differs(number: Interval) -> bool:
+    """Test whether an end of an interval is not about two standard errors away."""
+    error = getattr(number, "standard_error", None)
+    margins = number.value - number.low, number.high - number.value
+    return error is not None and not all(LEAST * error <= one <= MOST * error for one in margins)
 
 
 Side = tuple[Any, "Region"]

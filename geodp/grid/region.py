@@ -307,6 +307,19 @@ def regions_of_polygons(
     ]
 
 
+def keys_of_places(
+    grid: Grid, place: NDArray[np.int64], labels: Labels | None = None
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the cells of the domain at places, and the number of the place of each, int64[m].
+
+    ``place``: rows and columns of the map, int64[2, n], perhaps outside; of each place, the cells
+    of the selected labels. Raises UsageError for labels that the grid does not have.
+    """
+    index, times = _times_labels(grid, place, labels)
+    inside = np.flatnonzero(grid.contains(index))
+    return grid.order.encode(index[:, inside]), inside // times
+
+
 def _times_labels(
     grid: Grid, index: NDArray[np.int64], labels: Labels | None
 ) -> tuple[NDArray[np.int64], int]:

@@ -406,6 +406,17 @@ AREAS = joined(
 )
 """Areas of which a release is asked."""
 
+WITHIN = Option(
+    "--within",
+    "Public map of land or people that is finer than the cells: polygons, a raster in the grid's "
+    "CRS, or land:NAME (land:japan). Cells that a polygon cuts count by the part of it that lies "
+    "inside, and intervals include the error of cutting.",
+    type=Path,
+    group="Domain",
+    needs=("polygons", "box"),
+    excludes=("changes",),
+)
+
 TIME = Option(
     "--time",
     "Period of a series, such as 2020; repeatable.",

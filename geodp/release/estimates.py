@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,12 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
 from geodp.release.base import BaseRelease
+from geodp.release.cutting import cut_figures, read_within
 from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
+
+if TYPE_CHECKING:
+    from geodp.release.regional import Regional
 
 MAX_SUMS = 4
 """Sums of parts that are held at a time: each has some numbers for every node of the map."""
@@ -170,7 +174,7 @@ class PartErrors:
 MAX_CELLS = 1 << 20
 """Cells of regions in one batch, about: bounds the memory of an estimate."""
 
-COLUMNS = ("cells", "count", "standard_error", "low", "high", "clamped")
+COLUMNS = ("cells", "count", "standard_error", "low", "high", "cutting_error", "clamped")
 """Columns that are added to a frame of polygons."""
 
 
@@ -320,7 +324,11 @@ def _bound(release: BaseRelease, tree: TreeVariance, cells: RegionKeys, count: A
 
 
 def estimate_frame(
-    release: BaseRelease, frame: Any, labels: Labels | None, interval: str = USUAL
+    release: Regional,
+    frame: Any,
+    labels: Labels | None,
+    interval: str = USUAL,
+    within: Any = None,
 ) -> Any:
     """Add ``COLUMNS`` to a ``GeoDataFrame`` of polygons.
 
@@ -334,21 +342,26 @@ def estimate_frame(
     labels : mapping, optional
         As for :meth:`geodp.grid.region.Region.of`.
     interval : str
+    within : path, optional
         As for :meth:`geodp.Release.estimate`.
 
     Raises UsageError for a frame without a CRS, for a CRS that PROJ can only transform inexactly,
     for geometries that are no polygons, and for a frame that has a column of one of these names.
     """
-    shapes = _shapes(frame, release.grid)
+    grid = release.counts.grid
+    shapes = _shapes(frame, grid)
     taken = [name for name in COLUMNS if name in frame.columns]
     if taken:
         raise UsageError(
             f"The frame has a column {taken[0]!r} already; rename it.", code="frame-column-taken"
         )
-    regions = regions_of_polygons(release.grid, shapes, labels)
+    regions = regions_of_polygons(grid, shapes, labels)
     cells = np.array([region.cells for region in regions], np.int64)
-    result = estimate_regions(release, regions, interval)
-    columns: dict[str, Any] = {name: getattr(result, name) for name in COLUMNS[1:]}
+    figures = release.list_figures(regions, interval=interval)
+    finer = read_within(within, grid, shapes, interval)
+    found = [one["count"] for one in cut_figures(release, figures, shapes, labels, finer)]
+    columns = {name: np.array([getattr(one, name) for one in found]) for name in COLUMNS[1:]}
+    columns["cutting_error"] = columns["cutting_error"].astype(np.float64)
     # NaN and not 0: without cells there is no estimate, and 0 people would be one.
     if not cells.all():
         for name in COLUMNS[1:-1]:

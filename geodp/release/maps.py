@@ -198,6 +198,11 @@ class Maps(RegionalRelease[MapsCard]):
         return (*self.maps, *(one.name for one in self.kind.quantities))
 
     @property
+    def ratios(self) -> dict[str, tuple[str, str]]:
+        """The ratios, with the names of both maps of each."""
+        return {one.name: one.of for one in self.kind.quantities}
+
+    @property
     def constraints(self) -> tuple[Constraint[Maps], ...]:
         """Constraints that hold exactly, which are those of the kind."""
         return self.kind.constraints

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval import USUAL, Interval
 from geodp.accuracy.interval_arithmetic import Figures, subtract_all
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
+from geodp.release.cutting import NumbersOf, cut_figures, read_within
 
 OTHER_KIND = Rule(
     "compare-other-kind",
@@ -49,6 +50,17 @@ class Regional(ABC):
     def quantities(self) -> tuple[str, ...]:
         """Names of the quantities, in the order in which they are shown."""
 
+    @property
+    def sums_of_cells(self) -> dict[str, NumbersOf]:
+        """Released numbers of cells, by the quantities that are sums of cells."""
+        tables = self.tables
+        return {name: tables[name].table.counts_at for name in self.quantities if name in tables}
+
+    @property
+    def ratios(self) -> dict[str, tuple[str, str]]:
+        """Quantities that are one sum for each of another, with the names of both sums."""
+        return {}
+
     @abstractmethod
     def estimate_all(self, regions: Iterable[Any]) -> list[Any]:
         """Estimate many regions, in their order."""
@@ -63,6 +75,45 @@ class Regional(ABC):
             {name: getattr(one, name) for name in self.quantities}
             for one in self.estimate_all(regions, **options)
         ]
+
+    def estimate_polygons(
+        self,
+        polygons: Sequence[Any],
+        labels: Labels | None = None,
+        *,
+        within: Any = None,
+        **options: Any,
+    ) -> list[Figures]:
+        """Estimate the quantities of polygons, with the error of cutting where they cut cells.
+
+        Parameters
+        ----------
+        polygons : sequence of shapely Polygon or MultiPolygon
+            In the CRS of the grid.
+        labels : Labels, optional
+            As for :meth:`geodp.Release.estimate`.
+        within : path, optional
+            Finer public map of land or people, see
+            :func:`geodp.io.read.public.finer.read_finer`: cells that are cut count by the part of
+            it that lies inside, and the intervals include the error of cutting.
+        options
+            Of `estimate_all`.
+
+        Returns
+        -------
+        list of dict
+            By quantity; those that are sums or means of cells have a ``cutting_error``.
+
+        Raises
+        ------
+        UsageError, InputError
+            For other shapes, a polygon without a cell, or a map that is not finer than the cells.
+        """
+        grid = self.counts.grid
+        regions = [Region.of(grid, one, labels) for one in polygons]
+        figures = self.list_figures(regions, **options)
+        finer = read_within(within, grid, polygons, options.get("interval", USUAL))
+        return cut_figures(self, figures, polygons, labels, finer)
 
     def require_other(self, release: Any, *, same_grid: bool = False) -> None:
         """Raise UsageError unless ``release`` is of the same kind, and is another one than this.

@@ -27,6 +27,7 @@ from geodp.io.write import frame
 from geodp.io.write.tables import Intervals, RowErrors
 from geodp.io.write.view import View
 from geodp.release.card import card_of, state_budget
+from geodp.release.cutting import NumbersOf
 from geodp.release.estimates import PartErrors, error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
 from geodp.release.regional import Regional
@@ -82,6 +83,11 @@ class Release(InMemory, Regional):
         """This one table by its name."""
         return {self.name: self}
 
+    @property
+    def sums_of_cells(self) -> dict[str, NumbersOf]:
+        """Released counts of cells."""
+        return {"count": self.table.counts_at}
+
     def __post_init__(self) -> None:
         # A CountTable has the same columns: it would be written without any noise.
         if not isinstance(self.table, ReleasedTable):
@@ -96,6 +102,7 @@ class Release(InMemory, Regional):
         labels: Labels | None = None,
         *,
         interval: str = USUAL,
+        within: Any = None,
     ) -> Any:
         """Estimate the sum over a region, with its standard error and a 95 % interval.
 
@@ -114,13 +121,18 @@ class Release(InMemory, Regional):
         interval : str
             ``"usual"``, or ``"worst-case"``: a bound that assumes nothing of the map, several times
             as wide (:mod:`geodp.accuracy.interval`).
+        within : path, optional
+            With a frame: a finer public map of land or people, see
+            :func:`geodp.io.read.public.finer.read_finer`. Cells that a polygon cuts count by the
+            part of it that lies inside, and intervals include the error of cutting.
 
         Returns
         -------
         Estimate
             For a frame: the frame with the additional columns ``cells``, ``count``,
-            ``standard_error``, ``low``, ``high`` and ``clamped``; a polygon without a cell of the
-            domain has no numbers.
+            ``standard_error``, ``low``, ``high``, ``cutting_error`` (the standard error of the
+            people in parts of cells that the polygon cuts off) and ``clamped``; a polygon without
+            a cell of the domain has no numbers.
 
         Raises
         ------
@@ -135,7 +147,12 @@ class Release(InMemory, Regional):
                     "Give a frame of the polygons: estimate(series.to_frame('geometry')).",
                     code="polygons-no-frame",
                 )
-            return estimate_frame(self, region, labels, interval)
+            return estimate_frame(self, region, labels, interval, within)
+        if within is not None:
+            raise UsageError(
+                "within= is for a frame of polygons; of single ones see estimate_polygons().",
+                code="within-without-frame",
+            )
         return self.estimate_all([region], labels, interval=interval)[0]
 
     @cached_property

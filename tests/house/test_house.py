@@ -190,6 +190,7 @@ LATE = {
     ("io/verify", "io/read/public"): "few releases have tables, and all readers come with theirs",
     ("io/verify/verify", "io/verify/formats"): "few releases have formats that readers come with",
     ("kinds/selection/kind", "kinds/selection"): "the list of kinds loads no kind",
+    ("release/cutting", "io/read"): "few polygons come with a finer map",
     ("release/estimates", "io/read"): "few shapes are of another CRS than the grid",
     ("release/frames", "io/write"): "only notebooks draw, and only xarray asks for a CRS",
     ("release/index_kind", "io/verify"): "the list of kinds loads no kind",

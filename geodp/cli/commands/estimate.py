@@ -27,7 +27,7 @@ from geodp.cli.using import (
 )
 from geodp.errors import UsageError
 from geodp.options.option import Option, grouped
-from geodp.options.shared import AREAS, AS_FILE, CHANGES, LABEL, TIME
+from geodp.options.shared import AREAS, AS_FILE, CHANGES, LABEL, TIME, WITHIN
 
 INTERVALS = ("usual", "worst-case")
 """Names of :mod:`geodp.accuracy.interval`, whose import takes longer than help may."""
@@ -55,7 +55,7 @@ AS_LAYER = replace(
 
 @click.command(cls=UsingCommand, door="estimate", counts=OF_COUNTS, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@with_options(TIME, AREAS, LABEL, CHANGES, AS_JSON, AS_LAYER, *AS_FILE[1:])
+@with_options(TIME, AREAS, WITHIN, LABEL, CHANGES, AS_JSON, AS_LAYER, *AS_FILE[1:])
 def estimate(**options: Any) -> None:
     """Estimate numbers of regions of a RELEASE of any kind, with 95 % intervals; costs no budget.
 
@@ -65,6 +65,7 @@ def estimate(**options: Any) -> None:
     geodp estimate release-of-tracts --polygons counties.shp --polygon-name GEOID
     geodp estimate release-2025 --polygons schools.gpkg --output schools-with-counts.gpkg
     geodp estimate release-by-sex --area 5339 --label sex=f
+    geodp estimate release-2025 --polygons districts.gpkg --within land:japan
     geodp estimate series --area 5339 --changes previous
     geodp estimate series --box 139.5 35.5 139.75 35.75 --output numbers.csv
     geodp estimate incomes --area 5339 --quantile 0.9 --below 150

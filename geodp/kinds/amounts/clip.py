@@ -46,6 +46,14 @@ BEYOND = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 """Shares of records above the clips that are compared where none are named."""
 
 
+DENSE = 10
+"""Records of a cell, in standard errors of its count, from which a map is dense."""
+
+CELL_DIGITS, CELL_WEIGHT = 12, 30
+"""Binary digits below a node whose children are cells, and the cells' part of the budget for one of
+each other level."""
+
+
 @dataclass(frozen=True)
 class PlannedClip:
     """An upper end of the clip, and what it costs the mean of an area, by a public guess.
@@ -206,6 +214,40 @@ def plan(
         rows.append((upper, guess.beyond(upper), bias, noise, hypot(bias, noise)))
     least = min(row[-1] for row in rows)
     return [PlannedClip(*row, best=row[-1] == least) for row in rows]
+
+
+@takes(plan, without=("median", "upper_tenth", "clips", "lower", "records", "method"))
+def find_dense_method(
+    grid: Grid, *, people: float | None = None, share: Any = 1, contribution: int = 1, **budget: Any
+) -> tuple[str, float] | None:
+    """Find a method that is better at the cells of a dense map, and its error over the default's.
+
+    It spends nearly all of the budget on the cells. None where a public guess of all records does
+    not say that a cell has many times the records of its noise, or where the error is not smaller.
+
+    Examples
+    --------
+    >>> import geodp
+    >>> grid = geodp.Grid.regular((512, 512))
+    >>> method, ratio = find_dense_method(grid, people=50_000_000, epsilon=1)
+    >>> method, round(ratio, 2)
+    ('pyramid:chain=6-12,shares=1-1-30', 0.64)
+    >>> find_dense_method(grid, people=500_000, epsilon=1)
+    """
+    digits = len(grid.order.radices)
+    if people is None or not grid.order.is_binary or digits <= CELL_DIGITS:
+        return None
+    first, full = digits % CELL_DIGITS, digits // CELL_DIGITS
+    steps = [*([first] if first else []), *[CELL_DIGITS] * full]
+    weights = [1] * len(steps) + [CELL_WEIGHT]
+    spec = f"pyramid:chain={'-'.join(map(str, steps))},shares={'-'.join(map(str, weights))}"
+    terms = take_part(Terms.of(contribution=contribution, people=people, **budget), share)
+    errors = []
+    for method in (choose_pyramid(None, "Amounts"), choose_pyramid(spec, "Amounts")):
+        event = make_event(grid, method, terms)
+        errors.append(_error_of_block(grid, method, event, 1.0))
+    is_dense = people / grid.domain.cells >= DENSE * errors[0]
+    return (spec, errors[1] / errors[0]) if is_dense and errors[1] < errors[0] else None
 
 
 def check_guess(median: float, upper_tenth: float, records: float) -> None:

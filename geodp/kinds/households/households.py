@@ -221,6 +221,11 @@ class Households(JointRelease[HouseholdsCard]):
         """The tables that were drawn, from which the others follow."""
         return [*self.tables.values()] if self.sizes is None else [self.sizes]
 
+    @property
+    def ratios(self) -> dict[str, tuple[str, str]]:
+        """The mean size, of persons and households."""
+        return {COUNTS[-1]: (PERSONS, HOUSEHOLDS)}
+
     def estimate(self, region: Any) -> HouseholdEstimate:
         """Estimate persons, households and mean size of a region, with 95 % intervals.
 

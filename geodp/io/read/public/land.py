@@ -354,11 +354,16 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
 
 
 def draw_shapes(
-    shapes: Sequence[Any], size: tuple[int, int], transform: Sequence[float]
+    shapes: Sequence[Any],
+    size: tuple[int, int],
+    transform: Sequence[float],
+    *,
+    touched: bool = True,
 ) -> NDArray[np.uint8]:
     """Draw shapes on squares, which are 1 where a shape touches them: uint8[rows, cols].
 
-    ``size``: numbers of rows and columns; ``transform``: the six numbers that place them.
+    ``size``: numbers of rows and columns; ``transform``: the six numbers that place them;
+    ``touched``: False draws the squares whose centre lies in a shape.
     """
     import rasterio.features
 
@@ -368,7 +373,7 @@ def draw_shapes(
         ((one, 1) for one in shapes),
         out_shape=size,
         transform=rasterio.Affine(*transform),
-        all_touched=True,
+        all_touched=touched,
         dtype=np.uint8,
     )
     return np.asarray(drawn, np.uint8)

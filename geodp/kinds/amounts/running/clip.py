@@ -12,6 +12,7 @@ from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import GridCommand, inputs
 from geodp.cli.running import carry_out
+from geodp.cli.translation import translate
 from geodp.kinds.amounts.options import CHOICE, PLANNED
 from geodp.kinds.amounts.running.options import (
     BEYOND,
@@ -32,6 +33,18 @@ GUESSED_WITH = ("epsilon", "rho", "delta", "neighbours", "people")
 """Fields of a request that a plan of the clip accepts."""
 
 
+UNITS = (
+    "If areas such as municipalities or zip codes are the question, publish them as units "
+    "(--grid units:TABLE): cells that their borders cut make sums of cells far less accurate."
+)
+
+CELLS = (
+    "If single cells are the question, --method {method} puts nearly all of the budget on them: "
+    "on a map as dense as this their error is {percent} % of the default's, and larger areas have "
+    "larger errors."
+)
+
+
 @click.command(cls=GridCommand, no_args_is_help=True)
 @with_options(GIVEN_DOMAIN, PLANNED, GUESSED_PEOPLE, REQUEST.of(*GUESSED_WITH), JSON)
 def plan(**options: Any) -> None:
@@ -44,6 +57,7 @@ def plan(**options: Any) -> None:
     A low end cuts high amounts, which lowers the mean (bias); a high one adds noise. Amounts are
     taken as lognormal, by two public guesses; nobody looks at the data.
     """
+    from geodp.kinds.amounts.clip import find_dense_method
     from geodp.kinds.amounts.clip import plan as make_plan
 
     names = ("median", "upper_tenth", "lower", "records", "share", "contribution")
@@ -58,6 +72,12 @@ def plan(**options: Any) -> None:
         parts = "".join(f"{100 * x:>8.2f} %" for x in (one.bias, one.noise, one.error))
         mark = "  *" if one.best else ""
         click.echo(f"{one.upper:>12,.6g}{100 * one.beyond:>13.2f} %{parts}{mark}")
+    if grid.hierarchy is None:
+        click.echo(translate(UNITS))
+    known = {name: told[name] for name in (*GUESSED_WITH, "share", "contribution")}
+    dense = None if told["method"] is not None else find_dense_method(grid, **known)
+    if dense is not None:
+        click.echo(translate(CELLS).format(method=dense[0], percent=f"{100 * dense[1]:.0f}"))
 
 
 @click.command(

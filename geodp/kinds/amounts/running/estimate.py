@@ -85,5 +85,5 @@ def _describe(
         # Shares have six.
         decimals=max(decimals_of(release.scale), SHARES),
         head=(said,),
-        notes=tuple(list_outside(outside, PAGE["outside"])),
+        notes=(*found.notes, *list_outside(outside, PAGE["outside"])),
     )

@@ -48,6 +48,12 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     if names_areas(options) or is_layer(options.get("output")):
         _require_whole(options)
         return estimate_quantities({time: one.ends for time, one in parts.items()}, options)
+    if options["within"] is not None:
+        raise UsageError(
+            "Flows are known between entire zones, which no finer map divides: leave out --within, "
+            "or ask for trips from and to polygons (--output FILE.gpkg) or boxes.",
+            code="flows-within",
+        )
     labels, simulations = read_labels(options["labels_of"], "--label"), options["simulations"]
     asked = _list_groups(next(iter(parts.values())), options)
     prior = None if options["prior"] is None else open_flows(options["prior"])
