@@ -24,11 +24,10 @@ from geodp.cli.inputs import (
 )
 from geodp.cli.options import is_stated
 from geodp.cli.output import quote
+from geodp.cli.recipes import cast_all, layout_names, name_of_flag, write_flag, write_value
 from geodp.cli.stated import METADATA
 from geodp.cli.translation import translate, translate_message
-from geodp.cli.values import BoundsType
 from geodp.errors import GeodpError, UsageError, is_utf8
-from geodp.options.shared import DOMAIN
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.presets import Preset
@@ -36,12 +35,6 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
 
 RECIPE = "recipe.toml"
-
-# A recipe is reused for other inputs, for which nobody has made this assertion.
-OF_OPERATOR = frozenset({"domain_is_public"})
-"""Options that assert something about the inputs of one call, and are never in a recipe."""
-
-PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
 
 INPUTS = "geodp.inputs"
 """Key in a context's ``meta`` for arguments of inputs that are not their paths."""
@@ -77,14 +70,10 @@ def complete(
     Returns whether any was filled in. Explicit options stay unchanged. UsageError for missing
     options, before anything is read beyond the layout; the full command is shown on stderr.
     """
-    recipe, preset = options.pop("recipe"), options.pop("preset")
-    recipe_options, metadata = ({}, {}) if recipe is None else _read_recipe(context, recipe)
-    if metadata:
-        options[METADATA] = metadata
-    _apply(context, options, recipe_options)
+    followed, preset = take_recipe(context, options), options.pop("preset")
     if implied is not None:
         set_options(context, options, implied(options))
-    resolved = resolve_inputs(context, options, recipe_options, preset)
+    resolved = resolve_inputs(context, options, preset)
     if resolved.questions:
         far = write_command(context, options)
         # Each question is one key of the catalogue.
@@ -92,9 +81,18 @@ def complete(
         raise UsageError(
             translate(BEFORE).format(asks=questions, command=far), code="layout-incomplete"
         )
-    if not resolved.filled:
+    if not (followed or resolved.filled):
         return False
     _print_reading(context, options, resolved.names)
+    return True
+
+
+def take_recipe(context: click.Context, options: dict[str, Any]) -> bool:
+    """Take the recipe out of options, whose values they have; return whether there was one."""
+    if options.pop("recipe", None) is None:
+        return False
+    if metadata := context.meta.get(METADATA):
+        options[METADATA] = metadata
     return True
 
 
@@ -105,7 +103,7 @@ class ResolvedInputs:
     Attributes
     ----------
     filled : bool
-        Whether the recipe, a preset or the layout set any option.
+        Whether a preset or the layout set any option.
     questions : tuple of str
         Open questions, one sentence each.
     names : tuple of str
@@ -123,22 +121,19 @@ class ResolvedInputs:
 def resolve_inputs(
     context: click.Context,
     options: dict[str, Any],
-    recipe_options: Mapping[str, Any],
     preset: str | None,
 ) -> ResolvedInputs:
-    """Fill in options from a recipe, a preset or the first input's layout.
+    """Fill in options from a preset or the first input's layout.
 
     Explicit options stay unchanged.
     """
     from geodp.cli.readers import check_applicable
     from geodp.io.read.reader import convert_by
 
-    # Order of precedence: explicit options, then the recipe, then the preset or the file's layout.
-    _apply(context, options, recipe_options)
     check_applicable(context)  # options without effect are refused before a file is read
     require_system(options)
     questions: tuple[str, ...] = ()
-    filled = bool(recipe_options)
+    filled = False
     proposal: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
     if chosen is not None and "by" in chosen.options:
@@ -146,11 +141,11 @@ def resolve_inputs(
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         proposal = _propose(context, options, by, chosen)
-        filled, questions = filled or bool(proposal.options), proposal.questions
+        filled, questions = bool(proposal.options), proposal.questions
     elif _is_table(options):
         proposal = _propose_more(context, options, by)
         if proposal is not None:
-            filled, questions = filled or bool(proposal.options), proposal.levels
+            filled, questions = bool(proposal.options), proposal.levels
     # Resolved again: columns of codes and coordinates are known now, and are not attributes.
     by = _find_attributes(options, chosen)
     if proposal is None or not proposal.levels:
@@ -216,9 +211,9 @@ def _find_preset(context: click.Context, name: str | None) -> Preset | None:
     if name is None:
         return None
     chosen = find_preset(name)
-    stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
+    stated = {name_of_flag(name.replace("-", "_")): v for name, v in chosen.options.items()}
     # Casting checks the preset's options even if explicit ones override them.
-    _cast_all(context, stated)
+    cast_all(context, stated)
     return chosen
 
 
@@ -274,7 +269,9 @@ def _propose(
     columns = proposal.options.get("column")
     if columns and options["column"]:  # those of places are kept with those of attributes
         set_options(context, options, {"column": (*columns, *options["column"])})
-    _apply(context, options, {_name(name): value for name, value in proposal.options.items()})
+    _apply(
+        context, options, {name_of_flag(name): value for name, value in proposal.options.items()}
+    )
     return proposal
 
 
@@ -319,7 +316,7 @@ def list_arguments(
                 arguments += [word for each in value for word in (flag, str(each))]
             else:
                 several = value if isinstance(value, tuple | list) else [value]
-                arguments += [flag, *map(_text, several)]
+                arguments += [flag, *map(write_value, several)]
     return arguments
 
 
@@ -370,14 +367,14 @@ def command_of(
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
     # A context without a run, only to format the options as publish would.
     context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
-    options |= {_name(name): value for name, value in proposal.options.items()}
+    options |= {name_of_flag(name): value for name, value in proposal.options.items()}
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
     written, separator, budget = write_command(context, options).rpartition(" --epsilon ")
     each: dict[str, str] = {}
     for blank in blanks:  # the first of several of one option, and none of those that are known
         each.setdefault(blank.partition(" ")[0], blank)
-    present = {f"--{_flag(name)}" for name in options} | {""}
+    present = {f"--{write_flag(name)}" for name in options} | {""}
     additions = (blank for flag, blank in each.items() if flag not in present)
     return " ".join((written, *additions)) + separator + budget
 
@@ -428,98 +425,14 @@ def _is_set(context: click.Context, option: click.Option, value: Any) -> bool:
     return is_stated(context, str(option.name)) and value not in (None, (), [], False)
 
 
-def _name(name: str) -> str:
-    return "spec" if name == "grid" else name
-
-
 def _apply(context: click.Context, options: dict[str, Any], values: Mapping[str, Any]) -> None:
     """Set options that are not explicit; UsageError for an invalid value."""
     if not values:
         return
-    for name, value in _cast_all(context, values).items():
+    for name, value in cast_all(context, values).items():
         if not is_stated(context, name):
             options[name] = context.params[name] = value
             context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
-
-
-def _cast_all(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert values as options do; UsageError for options that recipes and presets cannot set."""
-    names = layout_names(context.command)
-    parameters = {
-        str(one.name): one for one in context.command.get_params(context) if one.name in names
-    }
-    cast = {}
-    for name, value in values.items():
-        if name not in parameters:
-            raise UsageError(
-                f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}.",
-                code="recipe-option-unknown",
-            )
-        several = isinstance(value, list | tuple)
-        parts = value if several else [value]
-        if not all(isinstance(one, str | int | float) for one in parts):
-            raise UsageError(
-                f"--{_flag(name)} cannot have this value; {PLAIN}", code="recipe-value-kind"
-            )
-        if several and not _takes_several(parameters[name]):
-            raise UsageError(
-                f"--{_flag(name)} cannot have this value; it takes one, and no list.",
-                code="recipe-value-list",
-            )
-        # Values go through the option's own conversion, so that recipes are checked like a command
-        # line.
-        plain = [_text(one) for one in parts] if several or parameters[name].multiple else value
-        try:
-            cast[name] = parameters[name].type_cast_value(context, plain)
-        except (click.ClickException, TypeError, ValueError):
-            raise UsageError(
-                f"--{_flag(name)} cannot have this value.", code="recipe-value-wrong"
-            ) from None
-    return cast
-
-
-def _flag(name: str) -> str:
-    return "grid" if name == "spec" else name.replace("_", "-")
-
-
-def _takes_several(option: click.Parameter) -> bool:
-    return option.multiple or option.nargs > 1 or isinstance(option.type, BoundsType)
-
-
-def layout_names(command: click.Command) -> set[str]:
-    """Return the options that a recipe or a preset may set, which exclude budgets and outputs.
-
-    Those of readers and of the grid, and of ``command`` those that name columns.
-    """
-    from geodp.cli.readers import reader_options
-
-    columns = ("COLUMN", "NAME=COLUMN")
-    own = {one.name for one in command.params if one.metavar in columns}
-    return {str(one.name) for one in (*reader_options(), *DOMAIN)} - OF_OPERATOR | own
-
-
-def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options, by the names of their values, and the metadata of a recipe."""
-    from geodp.io.read.layout.presets import read_text, read_toml
-
-    document = read_toml(read_text(path), f"The recipe {path}")
-    options, metadata = document.pop("options", None), document.pop("metadata", {})
-    if document or not isinstance(options, dict) or not isinstance(metadata, dict):
-        raise UsageError(
-            f"The recipe {path} has one table, [options], and beside it only [metadata].",
-            code="recipe-tables",
-        )
-    flags = {one.opts[-1]: one.name for one in context.command.params}
-    return {
-        str(flags.get(f"--{name}", _name(name.replace("-", "_")))): value
-        for name, value in options.items()
-    }, metadata
-
-
-def _text(value: Any) -> str:
-    """Format a value for the command line: 4e6 as 4000000."""
-    is_integer = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
-    return str(int(value) if is_integer else value)
 
 
 def _toml(value: Any) -> str:

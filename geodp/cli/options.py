@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from geodp.cli.help import ALL, HELP_ALL, GroupedOption, group_options
+from geodp.cli.recipes import follow_recipe, reads_recipe
 from geodp.cli.values import find_inputs, join_bounds
 from geodp.errors import UsageError
 from geodp.options.option import check_together
@@ -70,11 +72,13 @@ class StrictCommand(click.Command):
             return super().parse_args(ctx, args)
         # Click keeps only the last value of a repeated option, so the arguments are parsed once
         # more here.
-        _, _, used = self.make_parser(ctx).parse_args(args=[*args])
+        values, _, used = self.make_parser(ctx).parse_args(args=[*args])
         _require_once(self.get_params(ctx), Counter(one.name for one in used))
+        if "recipe" in values and reads_recipe(ctx.command):
+            follow_recipe(ctx, Path(values["recipe"]))
         rest = super().parse_args(ctx, args)
-        # A recipe or a preset may have what an option needs: check_applicable looks again.
-        refuse_conflicts(ctx, complete=not {"recipe", "preset"} & ctx.params.keys())
+        # A preset may have what an option needs: check_applicable looks again.
+        refuse_conflicts(ctx, complete="preset" not in ctx.params)
         return rest
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from geodp.cli.check import begin_check, describe_domain, describe_inputs, write_check_file
-from geodp.cli.layout import write_recipe
+from geodp.cli.layout import take_recipe, write_recipe
 from geodp.cli.output import quote
 from geodp.cli.request_options import read_request
 from geodp.cli.running import describe_call, format_result, time_phase
@@ -61,7 +61,7 @@ class Publishing(ABC):
     files : sequence of path
         Confidential files besides the inputs.
     inferred : bool
-        Whether options were inferred from a layout, which a recipe in the folder then states.
+        Whether options come from a recipe or a layout, which a recipe in the folder then states.
     """
 
     request: Request
@@ -72,6 +72,9 @@ class Publishing(ABC):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         self.options, self.seconds = options, seconds
+        # Commands that find a layout say what the recipe and the layout gave together.
+        if "preset" not in options:
+            self.inferred = take_recipe(click.get_current_context(), options)
 
     @abstractmethod
     def prepare(self) -> Prepared[Any, Any]:

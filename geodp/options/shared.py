@@ -329,6 +329,9 @@ LAYOUT = grouped(
 )
 """Options of presets and recipes."""
 
+RECIPE = LAYOUT.one("recipe")
+"""The option of a recipe, for commands that find no layout."""
+
 OUTPUT = Option(
     "--output",
     "New folder for the release.",

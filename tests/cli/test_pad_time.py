@@ -8,7 +8,7 @@ import pytest
 
 from geodp import cli, progress
 from geodp.cli import running
-from geodp.cli.layout import layout_names
+from geodp.cli.recipes import layout_names
 from geodp.cli.running import TOO_LONG, pad_time
 from geodp.errors import InputError
 from geodp.io.folder import staging

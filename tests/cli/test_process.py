@@ -1,6 +1,7 @@
 """How the command line starts and ends: counts of imports, never seconds."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ SMALL = [
     *["publish", str(DATA / "tblT999999H5339.zip"), "--grid", "jis:half", "--primary", "5339"],
     *["--value", "人口（総数）", "--epsilon", "1/2"],
 ]
+HEAVY = {"numpy", "numba", "pyarrow", "rasterio", "matplotlib", "PIL", "shapely", "rich", "scipy"}
 
 
 def geodp(*arguments, **environment):
@@ -35,6 +37,21 @@ def imported(done):
     """Modules that a run with PYTHONPROFILEIMPORTTIME has imported."""
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip() for line in lines[1:]}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["publish", "--help"]])
+def test_help_imports_little(arguments):
+    modules = imported(geodp(*arguments, PYTHONPROFILEIMPORTTIME="1"))
+    assert "click" in modules
+    assert not HEAVY & modules
+    ours = {name for name in modules if name.startswith("geodp.")}
+    reads = r"|io\.read(\.\w+)?" if "publish" in arguments else ""
+    light = (
+        r"geodp\.(advice|errors|registry|progress|options(\.\w+)?|io|io\.folder|io\.folder\.stopping|cli(\.\w+)*"
+        rf"|kinds|tools|((kinds|tools)\.\w+|cluster|literature|local)(\.(commands|running)(\.\w+)?|\.tables|\.options)?{reads})"
+    )
+    assert all(re.fullmatch(light, name) for name in ours), ours
+    assert len(modules) < 400
 
 
 def test_a_plan_loads_no_reader():

@@ -100,7 +100,8 @@ class Kind:
     wrong : tuple of str
         Words in place of ``terms`` of which one has a value that is refused.
     asserted : tuple of str
-        Those of ``options`` that say whom or what the release protects, which no recipe has.
+        Those of ``options`` that say whom or what the release protects, which no recipe has, and
+        what is asked for.
     periods : tuple of str
         Times of a series, which are the names of folders in ``public``; empty for others.
     uses : tuple of str
@@ -432,6 +433,7 @@ KINDS = {
             places=("code", "to"),
             amounts=(),
             persons=("id",),
+            asserted=("--trips", "1"),
             in_python=_publish_flows,
             people=3672,
             planned=("flows", "plan", *GRID, "--epsilon", "2", "--trips", "1"),
@@ -446,6 +448,7 @@ KINDS = {
             ("a.csv",),
             (*GRID, *AMOUNT, "--classes", "3,6"),
             "amounts.json",
+            asserted=("--clip", "0", "9", "--classes", "3,6"),
             in_python=_publish_amounts,
             people=360,
             planned=("amounts", "plan", *GRID, *TERMS, *GUESSES, "--share", "1/2"),
@@ -460,7 +463,7 @@ KINDS = {
             PERIODS,
             (*GRID, *AMOUNT, "--person-in", "all"),
             "amounts-series.json",
-            asserted=("--person-in", "all"),
+            asserted=("--person-in", "all", "--clip", "0", "9"),
             in_python=_publish_series_of_amounts,
             people=690,
             periods=("2020", "2021"),
@@ -515,7 +518,7 @@ KINDS = {
             places=("code", "to"),
             amounts=(),
             persons=("id",),
-            asserted=("--person-in", "all"),
+            asserted=("--person-in", "all", "--trips", "1"),
             in_python=_publish_series_of_flows,
             people=6672,
             periods=("2020", "2021"),
@@ -529,6 +532,7 @@ KINDS = {
             "release.json",
             in_python=_select,
             people=1050,
+            asserted=("--k", "3"),
             uses=("explain",),
             planned=("select", "plan", *GRID, *TERMS, "--k", "3"),
         ),

@@ -84,6 +84,13 @@ def recipe_of(words, left_out):
     return "\n".join(("[options]", *lines)) + "\n"
 
 
+def list_numbers(public):
+    """Return what was drawn: tables of numbers, or a card without its run and its budget."""
+    tables = [one.read_bytes() for one in sorted(public.rglob("*.csv"))]
+    cards = [json.loads(one.read_text("utf-8")) for one in public.glob("release.json")]
+    return tables or [{**one, "release_id": "", "budget": None} for one in cards]
+
+
 def test_a_recipe_makes_the_release_again(desk, released):
     """It has all options but those that assert or spend."""
     kind = desk.kind
@@ -91,8 +98,6 @@ def test_a_recipe_makes_the_release_again(desk, released):
     (desk.folder / "recipe.toml").write_text(recipe_of(kind.options, kind.asserted))
     words = (*kind.command, *kind.inputs, "--recipe", "recipe.toml", *kind.asserted, *kind.terms)
     require(desk.run(*words, *KEPT, "--output", "out"))
-    tables = [sorted((one.folder / "out").rglob("*.csv")) for one in (released, desk)]
-    assert tables[0]
-    for first, again in zip(*tables, strict=True):
-        assert first.read_bytes() == again.read_bytes()
+    first, again = (list_numbers(one.folder / "out/public") for one in (released, desk))
+    assert first == again != []
     assert (desk.folder / "out/restricted/recipe.toml").exists()

@@ -72,7 +72,7 @@ READ_BY_ALL = {
         "regions",
         "releases",
     ),
-    *("releases", "reports", "sums", "supersedes", "table", "use"),
+    *("releases", "reports", "sums", "supersedes", "table", "use", "within"),
 }
 """Names of such options of all commands that have them."""
 

@@ -383,6 +383,22 @@ def test_imports_inside_functions_are_those_of_the_list():
     assert wrong_rows(find_late(read_sources())) == set()
 
 
+@pytest.mark.parametrize(
+    ("file", "planted", "found"),
+    [
+        ("grid/grid", "def f():\n    from geodp.errors import UsageError", True),
+        ("grid/grid", "from geodp.errors import UsageError", False),
+        ("cli/inputs", "def f():\n    from geodp.grid.grid import Grid", False),
+        ("release/publish", "def f():\n    from geodp.release import settlements", False),
+    ],
+)
+def test_a_planted_import_inside_a_function_is_found(file, planted, found):
+    allowed = {*LATE}
+    late = find_late({**dict.fromkeys(read_sources(), ""), file: planted})
+    assert bool(late & wrong_rows(late | allowed)) == found
+    assert wrong_rows(allowed - {("release/publish", "release/settlements")}) != set()
+
+
 def read_sources():
     """All sources of geodp by their names."""
     return {name_of(path): read(path) for path in FILES}

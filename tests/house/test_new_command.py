@@ -43,5 +43,5 @@ def test_it_counts_the_cells_of_a_release(project):
 def test_the_house_takes_it_and_the_help_stays_quick(project):
     words = ("tests/house/test_house.py", "tests/cli/test_process.py", "-q")
     run_module(
-        project, "pytest", *words, "-p", "no:cacheprovider", "-k", "its_plan or imports_little"
+        project, "pytest", *words, "-p", "no:cacheprovider", "-k", "go_down_only or imports_little"
     )

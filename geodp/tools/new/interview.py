@@ -17,6 +17,7 @@ from geodp.cli.output import quote, write_file
 from geodp.cli.translation import translate, translate_error, translate_message
 from geodp.errors import GeodpError, UsageError, printable
 from geodp.tools.new.questions import (
+    NEW_OPTIONS,
     NewCall,
     OpenQuestion,
     list_questions,
@@ -214,7 +215,8 @@ def write_lines(call: NewCall, commands: Sequence[str]) -> str:
     the operator can declare that the table's publisher publishes the release, too.
     """
     header = [HEAD, *(f"# {command}" for command in commands), ""]
-    lines = [*header, *list_recipe(call.context, call.options), *METADATA_HEAD]
+    options = {name: one for name, one in call.options.items() if name not in NEW_OPTIONS}
+    lines = [*header, *list_recipe(call.context, options), *METADATA_HEAD]
     fields = {"reference_date": "date"}
     metadata = {name: getattr(call.preset, fields.get(name, name), "") for name in OPEN}
     for name, example in OPEN.items():

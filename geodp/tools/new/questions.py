@@ -20,8 +20,9 @@ from click.core import ParameterSource
 from geodp.cli.answers import COUNTS, HOW_MANY, FileAnswer, list_answers
 from geodp.cli.check import require_unpublished
 from geodp.cli.inputs import find_unit_names, grid_of, request_sources
-from geodp.cli.layout import INPUTS, layout_names, list_arguments, resolve_inputs
+from geodp.cli.layout import INPUTS, list_arguments, resolve_inputs
 from geodp.cli.output import require_free
+from geodp.cli.recipes import layout_names
 from geodp.cli.request_options import terms_of
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import Rule, UsageError
@@ -246,7 +247,7 @@ def read_call(
     options = dict(context.params)
     preset = options.pop("preset")
     _choose_names(options, names)
-    resolved = resolve_inputs(context, options, {}, preset)
+    resolved = resolve_inputs(context, options, preset)
     proposal = resolved.proposal
     name = preset or (proposal.preset if proposal is not None else "")
     persons = () if proposal is None else filter(is_about_persons, proposal.questions)

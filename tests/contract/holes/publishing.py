@@ -1,14 +1,6 @@
 """Holes of what publishes: see :mod:`tests.contract.holes`."""
 
-HOLES: dict[str, dict[str, str]] = {
-    "a_recipe_makes_the_release_again": {
-        "flows": "flows publish has no --recipe",
-        "amounts": "amounts publish has no --recipe",
-        "series of amounts": "amounts publish-series has no --recipe",
-        "series of flows": "flows publish-series has no --recipe",
-        "selection": "select top has no --recipe",
-    },
-}
+HOLES: dict[str, dict[str, str]] = {}
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""
 
 NOT_ASKED: dict[str, dict[str, str]] = {

@@ -57,7 +57,7 @@ USUAL = {
     # A call, and the options that it may have besides; of an input "in.csv" the input is one more.
     "publish": (TABLE, "mask regions public_totals prior metadata recipe"),
     "publish-series": (SERIES, "mask regions metadata recipe"),
-    "select top": ((*TABLE, "--k", "1"), "mask regions"),
+    "select top": ((*TABLE, "--k", "1"), "mask regions recipe"),
     "evaluate": ((*TABLE[:-2], "--trials", "1"), "mask regions"),
     "plan": (MESH, "mask regions polygons"),
     "new": (TABLE, "mask regions"),
@@ -71,10 +71,10 @@ USUAL = {
         "mask regions metadata recipe",
     ),
     "households plan": ((*MESH, "--protect", "person"), "mask regions"),
-    "amounts publish": (("in.csv", *INCOMES), "mask regions metadata"),
+    "amounts publish": (("in.csv", *INCOMES), "mask regions metadata recipe"),
     "amounts publish-series": (
         ("2015=in.csv", "2020=in.csv", *INCOMES, "--person-in", "all"),
-        "mask regions metadata",
+        "mask regions metadata recipe",
     ),
     "amounts choose-clip": (
         ("in.csv", *INCOMES[:8], *INCOMES[11:], "--candidates", "3,9"),
@@ -88,10 +88,10 @@ USUAL = {
         ("2015=in.csv", "2020=in.csv", *HOMES, "--households", "n", "--person-in", "all"),
         "mask regions metadata recipe",
     ),
-    "flows publish": (JOURNEYS, "metadata prior mask regions"),
+    "flows publish": (JOURNEYS, "metadata prior mask regions recipe"),
     "flows publish-series": (
         ("2015=in.csv", "2020=in.csv", *JOURNEYS[1:], "--person-in", "all"),
-        "metadata prior mask regions",
+        "metadata prior mask regions recipe",
     ),
     "flows evaluate": (JOURNEYS[:-2], "prior mask regions"),
     "flows choose-trips": (
@@ -134,7 +134,10 @@ OTHERS = {
     },
     "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
     "compare": {"across": ("flows", *NAMED["across"])},
-    "estimate": {"across": ("flows", *NAMED["across"])},
+    "estimate": {
+        "across": ("flows", *NAMED["across"]),
+        "within": ("release", "--box", "139.1", "35.5", "139.6", "35.9", "--within", PIPE),
+    },
     "diff": {"across": ("flows", "moves", *NAMED["across"])},
     "households publish": {
         "households_file": ("in.csv", *HOMES, "--households-file", PIPE),

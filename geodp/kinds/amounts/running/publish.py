@@ -23,7 +23,7 @@ from geodp.kinds.amounts.running.options import (
     read_amounts_prior,
     read_axes,
 )
-from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, RECIPE, REQUEST
 
 if TYPE_CHECKING:
     from geodp.io.folder.kinds import Kind
@@ -47,7 +47,7 @@ ELSEWHERE = (
 
 @click.command(cls=RecordsCommand, rare=("mask", "points", "by", "where"), no_args_is_help=True)
 @inputs
-@with_options(GIVEN_DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
+@with_options(RECIPE, GIVEN_DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish(**options: Any) -> None:
     """Release counts, sums and means of the records of INPUTS, and their medians, under one budget.
 
@@ -134,7 +134,7 @@ class AmountsPublishing(TablesPublishing):
     no_args_is_help=True,
 )
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
-@with_options(GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
+@with_options(RECIPE, GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish_series(**options: Any) -> None:
     """Release amounts of several periods under one budget: a file for each, or one for all.
 

@@ -21,7 +21,7 @@ from geodp.kinds.flows.running.inputs import (
     split_grid,
 )
 from geodp.kinds.flows.running.options import TripsCommand
-from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, RECIPE, REQUEST
 
 if TYPE_CHECKING:
     from geodp.grid.axes import Attribute
@@ -59,7 +59,7 @@ ELSEWHERE = (
 
 @click.command(cls=TripsCommand, no_args_is_help=True)
 @inputs
-@with_options(GIVEN_DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
+@with_options(RECIPE, GIVEN_DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish(**options: Any) -> None:
     """Release the trips of INPUTS between zones, and from and to every zone, under one budget.
 
@@ -163,7 +163,7 @@ class FlowsPublishing(TablesPublishing):
     "publish-series", cls=TripsCommand, rare=("where", "mask", "delta"), no_args_is_help=True
 )
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
-@with_options(GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
+@with_options(RECIPE, GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish_series(**options: Any) -> None:
     """Release the trips of several periods under one budget: a file for each, or one for all.
 

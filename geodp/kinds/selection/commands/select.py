@@ -16,7 +16,7 @@ from geodp.cli.running import carry_out
 from geodp.cli.translation import translate_message
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
 from geodp.options.option import Option, joined
-from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, RECIPE, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.selection.selected import Selected, SelectionDesign
@@ -56,7 +56,7 @@ def select() -> None:
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
 @inputs
-@with_options(GIVEN_DOMAIN, REQUEST.of(*FIELDS), SELECTION, FOLDER, CHECK)
+@with_options(RECIPE, GIVEN_DOMAIN, REQUEST.of(*FIELDS), SELECTION, FOLDER, CHECK)
 def top(**options: Any) -> None:
     """Select the K cells or areas of INPUTS with the most people."""
     carry_out(options, lambda *run: TopPublishing(*run).run())

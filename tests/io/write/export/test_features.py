@@ -179,7 +179,7 @@ def test_an_estimate_of_polygons_is_written_as_a_layer(ending, flows, shared, tm
     found = geopandas.read_file(path).sort_values("name")
     assert found.crs == (4326 if ending == "geojson" else 3857)
     assert found.columns.tolist()[:-1] == [
-        *("name", "year", "count", "standard_error", "low", "high")
+        *("name", "year", "count", "standard_error", "low", "high", "cutting_error")
     ]
     for one, shape in zip(found.to_dict("records"), boxes, strict=True):
         if one["name"] == "b":
