@@ -91,8 +91,14 @@ def test_a_changed_value_of_the_card_is_found(kind, public):
 
 @pytest.mark.law
 def test_every_changed_value_of_every_card_is_found(public):
-    """Of a list its first value and its last stand for all."""
-    for card in [one for one in sorted(public.rglob("*.json")) if "guarantee" in read(one)]:
+    """Of a list its first value and its last stand for all, of cards of one method the first."""
+    found = {one: read(one) for one in sorted(public.rglob("*.json"), reverse=True)}
+    cards = {
+        (one["schema"], one.get("mechanism", {}).get("name")): path
+        for path, one in found.items()
+        if "guarantee" in one
+    }
+    for card in cards.values():
         named = {}
         for path in list_told(card):
             named.setdefault(show(path), []).append(path)
