@@ -63,14 +63,15 @@ def complete(
     options: dict[str, Any],
     implied: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> bool:
-    """Fill in options from the recipe, a preset or the first input's layout, and report on stderr.
+    """Fill in options from a preset or the first input's layout, and report on stderr.
 
     ``implied``: returns options that explicit ones, and those of the recipe, imply.
 
-    Returns whether any was filled in. Explicit options stay unchanged. UsageError for missing
-    options, before anything is read beyond the layout; the full command is shown on stderr.
+    Returns whether any was filled in, or came from the recipe. Explicit options stay unchanged.
+    UsageError for missing options, before anything is read beyond the layout; the full command is
+    shown on stderr.
     """
-    followed, preset = take_recipe(context, options), options.pop("preset")
+    preset = options.pop("preset")
     if implied is not None:
         set_options(context, options, implied(options))
     resolved = resolve_inputs(context, options, preset)
@@ -81,7 +82,7 @@ def complete(
         raise UsageError(
             translate(BEFORE).format(asks=questions, command=far), code="layout-incomplete"
         )
-    if not (followed or resolved.filled):
+    if not (resolved.filled or METADATA in context.meta):
         return False
     _print_reading(context, options, resolved.names)
     return True
@@ -89,11 +90,10 @@ def complete(
 
 def take_recipe(context: click.Context, options: dict[str, Any]) -> bool:
     """Take the recipe out of options, whose values they have; return whether there was one."""
-    if options.pop("recipe", None) is None:
-        return False
+    options.pop("recipe", None)
     if metadata := context.meta.get(METADATA):
         options[METADATA] = metadata
-    return True
+    return METADATA in context.meta
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,7 @@ class Publishing(ABC):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         self.options, self.seconds = options, seconds
-        # Commands that find a layout say what the recipe and the layout gave together.
-        if "preset" not in options:
-            self.inferred = take_recipe(click.get_current_context(), options)
+        self.inferred = take_recipe(click.get_current_context(), options)
 
     @abstractmethod
     def prepare(self) -> Prepared[Any, Any]:

@@ -106,7 +106,7 @@ class NewCall:
 
     @property
     def takes_recipe(self) -> bool:
-        """Whether the command that publishes reads layout and domain from a recipe."""
+        """Whether the command that publishes finds a layout, so that a recipe is written for it."""
         return self.answer is None or any(
             one.name == "preset" for one in self.context.command.get_params(self.context)
         )

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -42,13 +43,19 @@ def _translate(page: Page, text: str) -> str | None:
     if text in page:
         return page[text]
     for form in FORMS:
-        found = re.fullmatch(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(form)), text)
+        found = _pattern_of(form).fullmatch(text)
         if found and form in page:
             figures = found.groupdict()
             rows = _translate(page, figures.get("rows", ""))
             if "rows" not in figures or rows is not None:
                 return page[form].format(**figures | {"rows": rows})
     return None
+
+
+@cache
+def _pattern_of(form: str) -> re.Pattern[str]:
+    """Return the pattern of sentences of a form, with a group for each field."""
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(form)))
 
 
 def reading_section(page: Page, unit: str) -> Html:
