@@ -22,6 +22,9 @@ CountArray: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 KeyedCounts: TypeAlias = tuple[KeyArray, IntArray]
 """Keys in increasing order, and their counts, none of which is 0."""
 
+EntryArray: TypeAlias = NDArray[np.uint16]
+"""Entries of tables."""
+
 WordArray: TypeAlias = NDArray[np.uint32]
 """Random words of 32 bits."""
 

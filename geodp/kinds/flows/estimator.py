@@ -3,8 +3,9 @@
 1. A law of distance, balanced to both ends, is what the ends alone say of the pairs of blocks; its
    decay is the one that is closest to the noisy pairs. The flows of a prior are mixed with it, by
    the weight that is closest to them.
-2. From large blocks to small ones, the expected pairs are moved towards the noisy ones, by as much
-   as pairs of their size turn out to differ from the law (empirical Bayes), and balanced again.
+2. From large blocks to small ones, the expected pairs become what the noisy ones say of them, by
+   how much pairs of their size turn out to differ from the law (empirical Bayes), and are raked to
+   both ends, each by as much as it is uncertain.
 3. Pairs of blocks are rounded to whole trips, then divided among their origins, then among their
    destinations: each time with exactly the margins above, so that in the end both ends are exactly
    the released ones, and no array of all pairs of zones is made.
@@ -23,7 +24,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from geodp import progress
-from geodp.kinds.flows.kernels import balancing, rounding
+from geodp.kinds.flows.deconvolution import LearnedFlows, learn_flows, list_variances
+from geodp.kinds.flows.kernels import balancing, deconvolution, rounding
 from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
 from geodp.kinds.flows.zones import Attraction, ZoneBlocks, Zones
 from geodp.table.counts import coalesce
@@ -278,11 +280,8 @@ FLAT = 1e12
 FITTED = 8
 """Rounds of balancing for a decay that is tried."""
 
-REPEATED = 4
-"""Rounds in which all levels move the pairs."""
-
-BALANCED = 6, 40
-"""Rounds of balancing after each time, and at the end."""
+RAKED, BALANCED = 6, 12
+"""Rounds in which flows are raked to both ends, and of balancing at the end."""
 
 LEAST_BLOCKS = 4
 """Number of blocks from which on larger ones are not looked at."""
@@ -293,8 +292,8 @@ WEIGHTS = 0.0, 0.25, 0.5, 0.75, 1.0
 FEW = 10
 """Pairs of a class below which its differences do not tell what the noise is of them."""
 
-FEW_WEIGHT = 0.8
-"""Weight of noisy pairs in such a class: they are few since they are large."""
+FEW_APART = 4.0
+"""Variance of true flows around expected ones in such a class, in variances of the noise."""
 
 
 LEFT_OUT = 4
@@ -312,11 +311,14 @@ class NoisyPairs:
         From the row's block to the column's.
     variance : float
         Variance of the noise, above 0.
+    normal : bool
+        Whether the noise is nearly normal, and not of the law of Laplace.
     """
 
     blocks: ZoneBlocks
     noisy: IntArray = field(repr=False)
     variance: float
+    normal: bool = False
 
 
 Ends: TypeAlias = tuple[IntArray, IntArray]
@@ -532,16 +534,10 @@ def fit_pairs(
     if decay is None:
         decay = choose_decay(zones, margins, pairs)
     expected, prior = expect_pairs(zones, margins, pairs, decay, prior)
-    known: list[KnownLevel] = []
     larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
-    for number in range(REPEATED):
-        above: Moved | None = None
-        for level in levels:
-            above = move_towards(expected, level, above, last=level is levels[-1])
-            if not number:
-                known.append(above.known)
-        balance_some(expected, margins, BALANCED[0])
-    balance_some(expected, margins, BALANCED[1])
+    known, learned = follow_levels(expected, levels)
+    rake_some(expected, learned, margins)
+    balance_some(expected, margins, BALANCED)
     left = [widen(one, level, known[0]) for one, level in larger]
     return FittedPairs(expected, decay, [*left, *known], prior)
 
@@ -590,15 +586,11 @@ def learn_finest(
 ) -> KnownLevel:
     """Learn how well flows between the finest blocks are known, as :func:`fit_pairs` does.
 
-    Without moving pairs any further, which is most of the work there.
+    Without raking or balancing the pairs.
     """
     expected, _ = expect_pairs(zones, margins, pairs, decay, prior)
-    above: Moved | None = None
-    levels = combine_levels(pairs)
-    for level in levels:
-        above = move_towards(expected, level, above, last=level is levels[-1])
-    assert above is not None
-    return above.known
+    known, _ = follow_levels(expected, combine_levels(pairs))
+    return known[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -613,11 +605,20 @@ class CombinedLevel:
         Whole between the finest blocks, as they were measured.
     variance : float
         Of their noise.
+    normal : bool
+        Whether the noise is nearly normal, and not of the law of Laplace.
     """
 
     parent: IntArray = field(repr=False)
     noisy: FloatArray | IntArray = field(repr=False)
     variance: float
+    normal: bool = True
+
+    def between(self, pairs: SomePairs, rows: slice) -> FloatArray:
+        """Return the noisy flows of some rows of pairs: float64[., b]."""
+        if pairs.are_all:
+            return to_real(self.noisy[rows])
+        return to_real(self.noisy[np.ix_(pairs.ends[0][rows], pairs.ends[1])])
 
 
 def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
@@ -626,7 +627,8 @@ def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
     levels: list[CombinedLevel] = []
     below = finest
     for one in pairs:
-        level = CombinedLevel(one.blocks.of_zone[finest.first[:-1]], one.noisy, one.variance)
+        parent = one.blocks.of_zone[finest.first[:-1]]
+        level = CombinedLevel(parent, one.noisy, one.variance, one.normal)
         levels.append(_improve(level, levels[-1], below, one.blocks) if levels else level)
         below = one.blocks
     return levels[::-1]
@@ -806,72 +808,78 @@ def balance_some(expected: SomePairs, margins: tuple[IntArray, IntArray], rounds
     balance_ends(expected.flows, some, rounds)
 
 
-@dataclass(frozen=True, eq=False)
-class Moved:
-    """Flows of a level that were moved towards the noisy ones.
+def follow_levels(
+    expected: SomePairs, levels: Sequence[CombinedLevel]
+) -> tuple[list[KnownLevel], LearnedFlows]:
+    """Make of expected flows what noisy ones say of them, from the largest blocks to the finest.
 
-    Attributes
-    ----------
-    flows : SomePairs or None
-        None: of the last level, of which no other one needs them.
-    known : KnownLevel
+    Returns how well each level is known, and what was learned of the finest one.
     """
-
-    flows: SomePairs | None
-    known: KnownLevel
-
-
-def move_towards(
-    expected: SomePairs, level: CombinedLevel, above: Moved | None, *, last: bool
-) -> Moved:
-    """Move expected flows towards noisy ones of larger blocks, by classes of their size.
-
-    ``above``: the level above, whose flows are kept as the sums of these; ``last``: whether there
-    is no level below.
-    """
-    summed = expected.sums(level.parent)
-    flows, apart = summed.flows, find_apart(summed, level)
-    weight = apart / (apart + level.variance)
-    known = KnownLevel(level.parent, weight * level.variance, apart)
-    scaled, row, column = None, np.empty(0, np.int64), np.empty(0, np.int64)
-    if above is not None:
-        assert above.flows is not None
-        _, (row, column) = summed.parents(_find_inner(level.parent, above.known.parent))
-        total = np.zeros(above.flows.flows.shape)
-        for rows in split_rows(flows.shape):
-            balancing.add_up(_shrink(summed, rows, level, weight)[1], row[rows], column, total)
-        scaled = _divide(above.flows.flows, total)
-    kept = None if last else replace(summed, flows=np.empty(flows.shape))
-    # The same factors once more: kept, they would take as much memory as all flows.
-    for rows in split_rows(flows.shape):
-        factor, moved = _shrink(summed, rows, level, weight)
-        if scaled is not None:
-            balancing.spread(factor, row[rows], column, scaled)
-        if kept is not None:
-            if scaled is not None:
-                balancing.spread(moved, row[rows], column, scaled)
-            kept.flows[rows] = moved
-        if summed is expected:
-            flows[rows] *= factor
-        else:
-            flows[rows] = factor
-    if summed is not expected:
-        expected.scale(level.parent, summed)
-    return Moved(kept, known)
+    known: list[KnownLevel] = []
+    for level in levels:
+        summed = expected.sums(level.parent)
+        learned = learn_level(summed, level)
+        finest = level is levels[-1]
+        table = learned.concentrate() if finest else learned.mean
+        known.append(KnownLevel(level.parent, *describe_level(learned, table, level.variance)))
+        factor = summed.flows if finest else np.empty(summed.flows.shape)
+        for rows in split_rows(summed.flows.shape):
+            noisy, before = level.between(summed, rows), summed.flows[rows]
+            deconvolution.look_up(noisy, learned.entry[rows], table, factor[rows])
+            if not finest:
+                factor[rows] = _divide(factor[rows], before)
+        if not finest:
+            expected.scale(level.parent, replace(summed, flows=factor))
+        elif summed is not expected:
+            expected.flows[:] = summed.flows
+    return known, learned
 
 
-def _shrink(
-    summed: SomePairs, rows: slice, level: CombinedLevel, weight: FloatArray
+def learn_level(summed: SomePairs, level: CombinedLevel) -> LearnedFlows:
+    """Learn what the noisy flows of a level say of those that are expected."""
+
+    def slabs() -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        for rows in split_rows(summed.flows.shape):
+            yield rows, summed.flows[rows], level.between(summed, rows)
+
+    return learn_flows(slabs, summed.flows.shape, level.variance, normal=level.normal)
+
+
+def describe_level(
+    learned: LearnedFlows, table: FloatArray, variance: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return factors that move rows of flows towards the noisy ones, and the flows moved."""
-    before = summed.flows[rows]
-    if summed.are_all:
-        noisy = level.noisy[rows]
-    else:
-        noisy = level.noisy[np.ix_(summed.ends[0][rows], summed.ends[1])]
-    factor = before.copy()
-    balancing.shrink(factor, to_real(noisy), weight)
-    return factor, before * factor
+    """Return how far true flows may be from what was made of them, and from expected ones.
+
+    ``table``: what was made, by entry; ``variance``: of the noise.
+
+    Returns
+    -------
+    float64[CLASSES], float64[CLASSES]
+        Variances by class, see :class:`KnownLevel`.
+    """
+    number, total = list_variances(learned, table)
+    left = np.where(number < FEW, variance, total / np.maximum(number, 1))
+    apart = np.where(np.isnan(learned.apart), FEW_APART * variance, learned.apart)
+    return left, apart
+
+
+def rake_some(
+    expected: SomePairs, learned: LearnedFlows, margins: tuple[IntArray, IntArray]
+) -> None:
+    """Rake flows to both margins, and move each by as much as it is uncertain.
+
+    As generalised least squares would, by turns and from 0 on.
+    """
+    flows, entry, variance = expected.flows, learned.entry, learned.variance
+    wanted = [margin[one].astype(np.float64) for margin, one in zip(margins, expected.ends, strict=True)]
+    rows, factor = np.empty((flows.shape[0], 2)), np.zeros(flows.shape[1])
+    for _ in range(RAKED):
+        for some in split_rows(flows.shape):
+            deconvolution.rake(flows[some], entry[some], variance, factor, rows[some])
+        columns, lacking = np.zeros((2, flows.shape[1])), _divide(wanted[0] - rows[:, 0], rows[:, 1])
+        for some in split_rows(flows.shape):
+            deconvolution.rake_rows(flows[some], entry[some], variance, lacking[some], columns)
+        factor = _divide(wanted[1] - columns[0], columns[1])
 
 
 def add_up(matrix: FloatArray | IntArray, parent: IntArray, number: int) -> FloatArray:
@@ -900,7 +908,7 @@ def find_apart(expected: SomePairs, level: CombinedLevel) -> FloatArray:
         balancing.sum_classes(expected.flows[some], places, noisy, squares, number)
     # What pairs of a class differ by beyond the noise is how far the law is off there.
     apart = np.maximum(squares / np.maximum(number, 1) - level.variance, 0)
-    apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * level.variance
+    apart[number < FEW] = FEW_APART * level.variance
     return apart
 
 

@@ -130,11 +130,14 @@ def _schema(blocks: ZoneBlocks) -> pa.Schema:
     return pa.schema([*zip([*names, NOISY], kinds, strict=True)])
 
 
-def read_noisy(path: Path, blocks: ZoneBlocks, variance: float) -> NoisyPairs:
+def read_noisy(path: Path, empty: NoisyPairs) -> NoisyPairs:
     """Read the noisy pairs of a file; ValueError if they are of other blocks.
+
+    ``empty``: pairs of these blocks, with the noise that they have.
 
     Raises VerificationError, before any is read, where the file declares more of them.
     """
+    blocks = empty.blocks
     file, pairs = open_parquet(path), blocks.number**2
     require_rows(path, file.metadata.num_rows, pairs)
     if file.schema_arrow != _schema(blocks):
@@ -142,7 +145,7 @@ def read_noisy(path: Path, blocks: ZoneBlocks, variance: float) -> NoisyPairs:
     if file.metadata.num_rows != pairs:
         raise ValueError("The file lists other pairs.")
     noisy, first = np.zeros(pairs, np.int64), 0
-    one = NoisyPairs(blocks, noisy.reshape(blocks.number, -1), variance)
+    one = replace(empty, noisy=noisy.reshape(blocks.number, -1))
     for batch in file.iter_batches(PAIRS):
         if any(column.null_count for column in batch.columns):
             raise ValueError("The file has other columns.")

@@ -846,7 +846,7 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
         prior = read_prior(folder / PRIOR, plan.zones, card.prior.source)
     # Variances are those of the laws, as the index states the nearest standard errors.
     noisy = tuple(
-        read_noisy(folder / name_file(one.blocks.side), one.blocks, one.variance)
+        read_noisy(folder / name_file(one.blocks.side), one)
         for one in plan.empty_pairs
     )
     labels = tuple(

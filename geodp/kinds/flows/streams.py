@@ -32,7 +32,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.privacy.loss import Budget
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
-from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.law import DiscreteGaussian, Law
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
@@ -462,7 +462,7 @@ class StreamsPlan:
     def take_pairs(self, noisy: Iterable[IntArray]) -> list[NoisyPairs]:
         """Take noisy counts as the pairs of each side, the finest first."""
         return [
-            NoisyPairs(self.zones.blocks(side), one, _vary(law))
+            NoisyPairs(self.zones.blocks(side), one, _vary(law), isinstance(law, DiscreteGaussian))
             for side, law, one in zip(self.design.sides, self.laws, noisy, strict=True)
         ]
 
