@@ -535,7 +535,7 @@ def fit_pairs(
         decay = choose_decay(zones, margins, pairs)
     expected, prior = expect_pairs(zones, margins, pairs, decay, prior)
     larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
-    known, learned = follow_levels(expected, levels)
+    known, learned = follow_levels(expected, levels, margins)
     rake_some(expected, learned, margins)
     balance_some(expected, margins, BALANCED)
     left = [widen(one, level, known[0]) for one, level in larger]
@@ -589,7 +589,7 @@ def learn_finest(
     Without raking or balancing the pairs.
     """
     expected, _ = expect_pairs(zones, margins, pairs, decay, prior)
-    known, _ = follow_levels(expected, combine_levels(pairs))
+    known, _ = follow_levels(expected, combine_levels(pairs), margins)
     return known[-1]
 
 
@@ -809,7 +809,7 @@ def balance_some(expected: SomePairs, margins: tuple[IntArray, IntArray], rounds
 
 
 def follow_levels(
-    expected: SomePairs, levels: Sequence[CombinedLevel]
+    expected: SomePairs, levels: Sequence[CombinedLevel], margins: tuple[IntArray, IntArray]
 ) -> tuple[list[KnownLevel], LearnedFlows]:
     """Make of expected flows what noisy ones say of them, from the largest blocks to the finest.
 
@@ -830,6 +830,8 @@ def follow_levels(
                 factor[rows] = _divide(factor[rows], before)
         if not finest:
             expected.scale(level.parent, replace(summed, flows=factor))
+            # Blocks within one that became larger have not all become so.
+            balance_some(expected, margins, FITTED)
         elif summed is not expected:
             expected.flows[:] = summed.flows
     return known, learned
