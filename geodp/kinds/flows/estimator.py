@@ -535,8 +535,7 @@ def fit_pairs(
         decay = choose_decay(zones, margins, pairs)
     expected, prior = expect_pairs(zones, margins, pairs, decay, prior)
     larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
-    known, learned = follow_levels(expected, levels, margins)
-    rake_some(expected, learned, margins)
+    known = follow_levels(expected, levels, margins)
     balance_some(expected, margins, BALANCED)
     left = [widen(one, level, known[0]) for one, level in larger]
     return FittedPairs(expected, decay, [*left, *known], prior)
@@ -589,8 +588,7 @@ def learn_finest(
     Without raking or balancing the pairs.
     """
     expected, _ = expect_pairs(zones, margins, pairs, decay, prior)
-    known, _ = follow_levels(expected, combine_levels(pairs), margins)
-    return known[-1]
+    return follow_levels(expected, combine_levels(pairs), margins)[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -808,33 +806,99 @@ def balance_some(expected: SomePairs, margins: tuple[IntArray, IntArray], rounds
     balance_ends(expected.flows, some, rounds)
 
 
+@dataclass(frozen=True, eq=False)
+class LargerFlows:
+    """Flows between larger blocks, and how well they are known.
+
+    Attributes
+    ----------
+    parent : int64[n]
+        The larger block of every finest one.
+    flows : SomePairs
+    variance : float64[a, b]
+        Of the true flows.
+    """
+
+    parent: IntArray = field(repr=False)
+    flows: SomePairs = field(repr=False)
+    variance: FloatArray = field(repr=False)
+
+    def sums_of(self, pairs: SomePairs, parent: IntArray, learned: LearnedFlows) -> FlowSums:
+        """Return what these say of the sums of flows between the blocks within.
+
+        ``parent``: the block of every finest one between which the flows are.
+        """
+        inner = _find_inner(parent, self.parent)
+        row, column = (
+            np.searchsorted(own, inner[one])
+            for own, one in zip(self.flows.ends, pairs.ends, strict=True)
+        )
+        total, spread = np.zeros(self.variance.shape), np.zeros(self.variance.shape)
+        for rows in split_rows(pairs.flows.shape):
+            balancing.add_up(pairs.flows[rows], row[rows], column, total)
+            balancing.add_up(learned.variance[learned.entry[rows]], row[rows], column, spread)
+        gain = _divide(spread, spread + self.variance)
+        return FlowSums(row, column, total + gain * (self.flows.flows - total), gain)
+
+
+@dataclass(frozen=True, eq=False)
+class FlowSums:
+    """Sums of flows by larger blocks, and how closely they are kept.
+
+    Attributes
+    ----------
+    row, column : int64[a], int64[b]
+        Place of the larger block of each row and column.
+    target : float64[m, n]
+    gain : float64[m, n]
+        Part of the way to it that flows go at once.
+    """
+
+    row: IntArray = field(repr=False)
+    column: IntArray = field(repr=False)
+    target: FloatArray = field(repr=False)
+    gain: FloatArray = field(repr=False)
+
+    def keep(self, flows: FloatArray) -> None:
+        """Scale flows towards these sums, and leave those that are 0."""
+        total = np.zeros(self.target.shape)
+        for rows in split_rows(flows.shape):
+            balancing.add_up(flows[rows], self.row[rows], self.column, total)
+        factor = 1 + self.gain * (_divide(self.target, total) - 1)
+        for rows in split_rows(flows.shape):
+            balancing.spread(flows[rows], self.row[rows], self.column, factor)
+
+
 def follow_levels(
     expected: SomePairs, levels: Sequence[CombinedLevel], margins: tuple[IntArray, IntArray]
-) -> tuple[list[KnownLevel], LearnedFlows]:
+) -> list[KnownLevel]:
     """Make of expected flows what noisy ones say of them, from the largest blocks to the finest.
 
-    Returns how well each level is known, and what was learned of the finest one.
+    Returns how well each level is known.
     """
     known: list[KnownLevel] = []
+    above: LargerFlows | None = None
     for level in levels:
-        summed = expected.sums(level.parent)
+        summed, finest = expected.sums(level.parent), level is levels[-1]
         learned = learn_level(summed, level)
-        finest = level is levels[-1]
         table = learned.concentrate() if finest else learned.mean
         known.append(KnownLevel(level.parent, *describe_level(learned, table, level.variance)))
-        factor = summed.flows if finest else np.empty(summed.flows.shape)
+        made = summed if finest else replace(summed, flows=np.empty(summed.flows.shape))
         for rows in split_rows(summed.flows.shape):
-            noisy, before = level.between(summed, rows), summed.flows[rows]
-            deconvolution.look_up(noisy, learned.entry[rows], table, factor[rows])
-            if not finest:
-                factor[rows] = _divide(factor[rows], before)
-        if not finest:
-            expected.scale(level.parent, replace(summed, flows=factor))
+            noisy = level.between(summed, rows)
+            deconvolution.look_up(noisy, learned.entry[rows], table, made.flows[rows])
+        sums = None if above is None else above.sums_of(made, level.parent, learned)
+        if finest:
+            rake_some(made, learned, margins, sums)
+        else:
+            if sums is not None:
+                sums.keep(made.flows)
+            factor = replace(made, flows=_divide(made.flows, summed.flows))
+            expected.scale(level.parent, factor)
             # Blocks within one that became larger have not all become so.
             balance_some(expected, margins, FITTED)
-        elif summed is not expected:
-            expected.flows[:] = summed.flows
-    return known, learned
+            above = LargerFlows(level.parent, made, learned.variance[learned.entry])
+    return known
 
 
 def learn_level(summed: SomePairs, level: CombinedLevel) -> LearnedFlows:
@@ -866,22 +930,30 @@ def describe_level(
 
 
 def rake_some(
-    expected: SomePairs, learned: LearnedFlows, margins: tuple[IntArray, IntArray]
+    expected: SomePairs,
+    learned: LearnedFlows,
+    margins: tuple[IntArray, IntArray],
+    sums: FlowSums | None,
 ) -> None:
-    """Rake flows to both margins, and move each by as much as it is uncertain.
+    """Rake flows to both margins and to sums, and move each by as much as it is uncertain.
 
-    As generalised least squares would, by turns and from 0 on.
+    Margins by turns, as generalised least squares would, and from 0 on.
     """
     flows, entry, variance = expected.flows, learned.entry, learned.variance
-    wanted = [margin[one].astype(np.float64) for margin, one in zip(margins, expected.ends, strict=True)]
-    rows, factor = np.empty((flows.shape[0], 2)), np.zeros(flows.shape[1])
+    wanted = [margin[one] for margin, one in zip(margins, expected.ends, strict=True)]
+    still = np.zeros(flows.shape[1])
     for _ in range(RAKED):
+        rows, columns = np.empty((flows.shape[0], 2)), np.zeros((2, flows.shape[1]))
         for some in split_rows(flows.shape):
-            deconvolution.rake(flows[some], entry[some], variance, factor, rows[some])
-        columns, lacking = np.zeros((2, flows.shape[1])), _divide(wanted[0] - rows[:, 0], rows[:, 1])
+            deconvolution.rake_columns(flows[some], entry[some], variance, still, rows[some])
+        lacking = _divide(wanted[0] - rows[:, 0], rows[:, 1])
         for some in split_rows(flows.shape):
             deconvolution.rake_rows(flows[some], entry[some], variance, lacking[some], columns)
-        factor = _divide(wanted[1] - columns[0], columns[1])
+        lacking = _divide(wanted[1] - columns[0], columns[1])
+        for some in split_rows(flows.shape):
+            deconvolution.rake_columns(flows[some], entry[some], variance, lacking, rows[some])
+        if sums is not None:
+            sums.keep(flows)
 
 
 def add_up(matrix: FloatArray | IntArray, parent: IntArray, number: int) -> FloatArray:

@@ -254,14 +254,14 @@ def look_up(noisy: FloatArray, entry: EntryArray, table: FloatArray, out: FloatA
 
 
 @bare
-def rake(
+def rake_columns(
     value: FloatArray,
     entry: EntryArray,
     variance: FloatArray,
     factor: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """Add multiples of their variances to some rows of flows, from 0 on, and sum what they become.
+    """Add to some rows of flows multiples of their variances, from 0 on, and sum what they become.
 
     Parameters
     ----------
@@ -292,9 +292,9 @@ def rake_rows(
     factor: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """Do the same with a multiple of each row, and add what columns become to their sums.
+    """Do as :func:`rake_columns` does with a multiple of each row, and sum what columns become.
 
-    ``factor``: float64[a]; ``sums``: float64[2, b], of columns and of their variances.
+    ``factor``: float64[a]; ``sums``: float64[2, b], added to: columns, and their variances.
     """
     for i in range(value.shape[0]):
         for j in range(value.shape[1]):
