@@ -1,14 +1,12 @@
 """Differences of flows: of two pairs of regions in one release, or of the same in two releases.
 
-Errors of flows of one release have the correlation that its simulated releases show, and those of
-different releases are independent. What no simulation shows, such as the error of the law of
-distance, widens both intervals, and so that of the difference.
+Errors of flows of one release may be opposite, as parts of a block have the trips that others lack;
+those of different releases are independent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,20 +41,6 @@ LABELS = Rule(
 )
 
 
-@dataclass(frozen=True)
-class SimulationSettings:
-    """Settings by which a difference is simulated.
-
-    Attributes
-    ----------
-    simulations, seed : int
-        See :meth:`Flows.estimate`.
-    """
-
-    simulations: int
-    seed: int = 0
-
-
 class FlowSide(NamedTuple):
     """Flows on one side of a comparison, and their labels."""
 
@@ -78,48 +62,40 @@ def pair_sides(
     return FlowSide([pairs[0]], labels[0] or {}), FlowSide([pairs[1]], labels[1] or {})
 
 
-def compare_within(
-    estimator: FlowEstimator, one: FlowSide, other: FlowSide, how: SimulationSettings
-) -> Compared:
+def compare_within(estimator: FlowEstimator, one: FlowSide, other: FlowSide) -> Compared:
     """Compare two flows of one release; UsageError where they have common ones."""
     require_apart(estimator, one, other)
     groups, sets = [one.group, other.group], [one.labels, other.labels]
-    return _subtract_simulated(estimator, groups, sets, [(0, 1)], how)[0]
+    return _subtract(estimator, groups, sets, [(0, 1)])[0]
 
 
 def compare_labels(
     estimator: FlowEstimator,
     groups: Sequence[Group],
     sets: tuple[Mapping[str, Any], Mapping[str, Any]],
-    how: SimulationSettings,
 ) -> list[Compared]:
-    """Compare flows of one release by two sets of labels, all from the same simulated releases.
+    """Compare flows of one release by two sets of labels.
 
     UsageError where the sets have common labels.
     """
     for group in groups:
         require_apart(estimator, FlowSide(group, sets[0]), FlowSide(group, sets[1]))
-    return _subtract_simulated(
-        estimator, groups, sets, [(at, at) for at in range(len(groups))], how
-    )
+    return _subtract(estimator, groups, sets, [(at, at) for at in range(len(groups))])
 
 
-def _subtract_simulated(
+def _subtract(
     estimator: FlowEstimator,
     groups: Sequence[Group],
     sets: Sequence[Mapping[str, Any]],
     pairs: Sequence[tuple[int, int]],
-    how: SimulationSettings,
 ) -> list[Compared]:
     """Subtract flows of the first set of labels from those of the second, by pairs of groups."""
-    simulated = estimator.simulate_sets(groups, sets, how.simulations, how.seed)
-    estimates = [one.estimate(estimator.repeated) for one in simulated]
-    found = []
-    for pair in pairs:
-        errors = [one.errors[:, at] for one, at in zip(simulated, pair, strict=True)]
-        first, second = (one[at] for one, at in zip(estimates, pair, strict=True))
-        found.append(_compare(first, second, find_opposite(*errors)))
-    return found
+    one, other = estimator.sum_sets(groups, sets)
+    first, second = one.list_estimates(), other.list_estimates()
+    return [
+        _compare(first[at], second[beside], estimator.oppose((one, other), (at, beside)))
+        for at, beside in pairs
+    ]
 
 
 def _compare(first: Estimate, second: Estimate, opposite: float = 0.0) -> Compared:
@@ -131,7 +107,6 @@ def _compare(first: Estimate, second: Estimate, opposite: float = 0.0) -> Compar
 def compare_between(
     estimators: tuple[FlowEstimator, FlowEstimator],
     sides: Sequence[tuple[FlowSide, FlowSide]],
-    how: SimulationSettings,
 ) -> list[Compared]:
     """Compare flows of two releases, whose errors are independent.
 
@@ -142,18 +117,8 @@ def compare_between(
     for at, estimator in enumerate(estimators):
         groups = [pair[at].group for pair in sides]
         labels = sides[0][at].labels
-        found += estimator.estimate_sets(groups, [labels], how.simulations, how.seed)
+        found += estimator.estimate_sets(groups, [labels])
     return [_compare(first, second) for first, second in zip(*found, strict=True)]
-
-
-def find_opposite(one: Any, other: Any) -> float:
-    """Return how far errors are opposite, from 0 to 1; ``one``, ``other``: float64[simulations].
-
-    Errors of which one never varies have no correlation, and the margins are added up.
-    """
-    if not (np.std(one) and np.std(other)):
-        return 1.0
-    return float(np.clip(-np.corrcoef(one, other)[0, 1], 0, 1))
 
 
 def require_apart(estimator: FlowEstimator, one: FlowSide, other: FlowSide) -> None:

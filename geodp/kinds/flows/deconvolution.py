@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import sqrt
 from typing import TypeAlias
 
@@ -65,14 +66,21 @@ class LearnedClass:
         Pairs in each bin.
     cumulated : float64[BINS - 1, k]
         Posterior of each bin, as cumulative sums.
-    apart : float
-        Variance of true flows around the expected one.
+    expected, apart : float
+        Mean of true flows; and mean squared difference of noisy ones from it, beyond their noise,
+        which may be below 0.
     """
 
     support: FloatArray = field(repr=False)
     count: IntArray = field(repr=False)
     cumulated: FloatArray = field(repr=False)
+    expected: float
     apart: float
+
+    @cached_property
+    def posterior(self) -> FloatArray:
+        """Posterior of each bin: float64[BINS - 1, k]."""
+        return np.asarray(np.diff(self.cumulated, axis=1, prepend=0), np.float64)
 
     def quantile(self, level: float) -> FloatArray:
         """Return a quantile of each bin: float64[BINS - 1]."""
@@ -91,17 +99,21 @@ class LearnedFlows:
         Entry of each pair in the tables.
     mean, variance : float64[entries]
         Of the true flow. The mean is not a number where it is the noisy flow itself.
-    apart : float64[CLASSES]
-        Variance of true flows around expected ones, by class; not a number of a class without
-        pairs.
+    step : float
+        Width of a bin.
     classes : dict of int to LearnedClass
     """
 
     entry: EntryArray = field(repr=False)
     mean: FloatArray = field(repr=False)
     variance: FloatArray = field(repr=False)
-    apart: FloatArray = field(repr=False)
+    step: float
     classes: dict[int, LearnedClass] = field(repr=False)
+
+    def bins(self) -> Iterator[tuple[slice, LearnedClass]]:
+        """Yield the entries of each class but the last, whose flows are the noisy ones."""
+        for number, one in self.classes.items():
+            yield slice(number * BINS, (number + 1) * BINS - 1), one
 
     def concentrate(self) -> FloatArray:
         """Return flows that have the total of the means, and lie where trips most likely are.
@@ -115,18 +127,15 @@ class LearnedFlows:
         float64[entries]
             Instead of the means.
         """
-        total = sum(
-            float(one.count @ self.mean[number * BINS : (number + 1) * BINS - 1])
-            for number, one in self.classes.items()
-        )
+        total = sum(float(one.count @ self.mean[at]) for at, one in self.bins())
         low, high = 0.0, 1.0
         for _ in range(STEPS):
             level = (low + high) / 2
             reached = sum(float(one.count @ one.quantile(level)) for one in self.classes.values())
             low, high = (low, level) if reached > total else (level, high)
         found = self.mean.copy()
-        for number, one in self.classes.items():
-            found[number * BINS : (number + 1) * BINS - 1] = one.quantile((low + high) / 2)
+        for at, one in self.bins():
+            found[at] = one.quantile((low + high) / 2)
         return found
 
 
@@ -154,18 +163,18 @@ def learn_flows(
     merged = join_classes(counts.sum(axis=1))
     entries = balancing.CLASSES * BINS + 1
     tables = np.zeros(entries), np.zeros(entries)
-    apart, classes = np.full(balancing.CLASSES, np.nan), dict[int, LearnedClass]()
+    classes = dict[int, LearnedClass]()
     for number in np.unique(merged[counts.any(axis=1)]).tolist():
         own = merged == number
         one = learn_class(counts[own].sum(axis=0), sums[own].sum(axis=0), step, variance, normal)
         at = slice(number * BINS, (number + 1) * BINS - 1)
         deconvolution.find_moments(one.cumulated, one.support, tables[0][at], tables[1][at])
         tables[0][at.stop], tables[1][at.stop] = np.nan, variance
-        apart[own], classes[number] = one.apart, one
+        classes[number] = one
     entry = np.empty(shape, np.uint16)
     for rows, expected, noisy in slabs():
         deconvolution.find_entries(expected, noisy, step, merged, MOST, entry[rows])
-    return LearnedFlows(entry, *tables, apart, classes)
+    return LearnedFlows(entry, *tables, step, classes)
 
 
 def join_classes(number: IntArray) -> IntArray:
@@ -200,7 +209,7 @@ def learn_class(
     normal : bool
     """
     count, number = counts[:-1], int(counts.sum())
-    value = step * np.arange(-MOST, MOST + 1)
+    value = step * np.arange(-MOST, MOST + 1, dtype=np.float64)
     rest = int(count.sum())
     # What pairs that are known have is no longer expected of the others.
     left = max(sums[0] - sums[1], LEAST_REST * sums[0] * rest / number)
@@ -216,8 +225,9 @@ def learn_class(
         deconvolution.learn_prior(likelihood, count, support, mean, ROUNDS, work, prior)
     cumulated = np.empty(likelihood.shape)
     deconvolution.cumulate(likelihood, prior, cumulated)
-    apart = float(prior @ (support - mean) ** 2)
-    return LearnedClass(support, count, cumulated, apart)
+    expected = float(prior @ support)
+    apart = float(count @ (value - expected) ** 2) / max(rest, 1) - variance
+    return LearnedClass(support, count, cumulated, expected, apart)
 
 
 def choose_support(value: FloatArray, mean: float, deviation: float) -> FloatArray:
@@ -238,27 +248,4 @@ def choose_support(value: FloatArray, mean: float, deviation: float) -> FloatArr
     apart = np.minimum(support - measured[nearest], measured[nearest + 1] - support)
     kept = (apart <= deviation) | (support < 4 * deviation) | (np.abs(support - mean) < deviation)
     kept[-1] = True
-    return support[kept]
-
-
-def list_variances(learned: LearnedFlows, table: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum the pairs, and the variances of their true flows, by the class of what they became.
-
-    ``table``: float64[entries], means or what stands for them.
-
-    Returns
-    -------
-    float64[CLASSES], float64[CLASSES]
-    """
-    number, total = np.zeros(balancing.CLASSES), np.zeros(balancing.CLASSES)
-    for at, one in learned.classes.items():
-        rows = slice(at * BINS, (at + 1) * BINS - 1)
-        which = classify(table[rows])
-        np.add.at(number, which, one.count)
-        np.add.at(total, which, one.count * learned.variance[rows])
-    return number, total
-
-
-def classify(flow: FloatArray) -> IntArray:
-    """Return the class of each flow: int64[n]."""
-    return np.array([balancing.class_of(one) for one in flow.tolist()], np.int64)
+    return np.asarray(support[kept], np.float64)

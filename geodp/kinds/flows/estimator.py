@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from geodp import progress
-from geodp.kinds.flows.deconvolution import LearnedFlows, learn_flows, list_variances
+from geodp.kinds.flows.deconvolution import LearnedFlows, learn_flows
 from geodp.kinds.flows.kernels import balancing, deconvolution, rounding
 from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
 from geodp.kinds.flows.zones import Attraction, ZoneBlocks, Zones
@@ -289,13 +289,6 @@ LEAST_BLOCKS = 4
 WEIGHTS = 0.0, 0.25, 0.5, 0.75, 1.0
 """Weights of a prior beside the law that are tried; 0: it is not used."""
 
-FEW = 10
-"""Pairs of a class below which its differences do not tell what the noise is of them."""
-
-FEW_APART = 4.0
-"""Variance of true flows around expected ones in such a class, in variances of the noise."""
-
-
 LEFT_OUT = 4
 """Rows and columns without trips are left out where so many times fewer pairs are left."""
 
@@ -374,14 +367,17 @@ class SomePairs:
 
     def sums(self, parent: IntArray) -> SomePairs:
         """Sum the flows by larger blocks; where each block is its own parent, return them."""
-        number = int(parent[-1]) + 1
-        if number == self.number:
+        if int(parent[-1]) + 1 == self.number:
             return self
+        return self.sums_by(parent, lambda rows: to_real(self.flows[rows]))
+
+    def sums_by(self, parent: IntArray, values: Callable[[slice], FloatArray]) -> SomePairs:
+        """Sum numbers of these pairs, some rows at a time, by larger blocks."""
         ends, (row, column) = self.parents(parent)
         out = np.zeros([one.size for one in ends])
         for rows in split_rows(self.flows.shape):
-            balancing.add_up(to_real(self.flows[rows]), row[rows], column, out)
-        return SomePairs(number, ends, out)
+            balancing.add_up(values(rows), row[rows], column, out)
+        return SomePairs(int(parent[-1]) + 1, ends, out)
 
     def scale(self, parent: IntArray, factor: SomePairs) -> None:
         """Multiply the flows by the factors of larger blocks, which hold all of these."""
@@ -393,26 +389,6 @@ class SomePairs:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownLevel:
-    """Precision of the flows between blocks of one size.
-
-    Attributes
-    ----------
-    parent : int64[n]
-        The level's block of every finest block.
-    variance : float64[CLASSES]
-        Variance of the true flow given all that was measured and the larger blocks, by class of
-        the expectation.
-    apart : float64[CLASSES]
-        Variance of the true flow given the law and the larger blocks alone, by class.
-    """
-
-    parent: IntArray = field(repr=False)
-    variance: FloatArray = field(repr=False)
-    apart: FloatArray = field(repr=False)
-
-
-@dataclass(frozen=True, eq=False)
 class FittedPairs:
     """Expected flows between the finest blocks, and how well they are known.
 
@@ -421,15 +397,18 @@ class FittedPairs:
     expected : SomePairs
     decay : float
         See :class:`EstimatedFlows`.
-    levels : list of KnownLevel
-        The largest blocks first.
+    learned : LearnedFlows
+        What the noisy pairs of these blocks say of the true ones.
+    levels : list of CombinedLevel
+        Noisy pairs that flows were fitted to; the largest blocks first.
     known : TrustedPrior or None
         The prior with how much it was trusted; None: there was none.
     """
 
     expected: SomePairs = field(repr=False)
     decay: float
-    levels: list[KnownLevel] = field(repr=False)
+    learned: LearnedFlows = field(repr=False)
+    levels: list[CombinedLevel] = field(repr=False)
     known: TrustedPrior | None = field(default=None, repr=False)
 
 
@@ -534,11 +513,9 @@ def fit_pairs(
     if decay is None:
         decay = choose_decay(zones, margins, pairs)
     expected, prior = expect_pairs(zones, margins, pairs, decay, prior)
-    larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
-    known = follow_levels(expected, levels, margins)
+    learned = follow_levels(expected, levels, margins)
     balance_some(expected, margins, BALANCED)
-    left = [widen(one, level, known[0]) for one, level in larger]
-    return FittedPairs(expected, decay, [*left, *known], prior)
+    return FittedPairs(expected, decay, learned, levels, prior)
 
 
 def expect_pairs(
@@ -582,13 +559,10 @@ def learn_finest(
     pairs: Sequence[NoisyPairs],
     decay: float,
     prior: TrustedPrior | None = None,
-) -> KnownLevel:
-    """Learn how well flows between the finest blocks are known, as :func:`fit_pairs` does.
-
-    Without raking or balancing the pairs.
-    """
+) -> LearnedFlows:
+    """Learn what the finest noisy pairs say of the true ones, as :func:`fit_pairs` does."""
     expected, _ = expect_pairs(zones, margins, pairs, decay, prior)
-    return follow_levels(expected, combine_levels(pairs), margins)[-1]
+    return follow_levels(expected, combine_levels(pairs), margins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -646,25 +620,6 @@ def sum_levels(zones: Zones, below: ZoneBlocks, level: CombinedLevel) -> list[Co
         levels.append(level)
         below = larger
     return levels[::-1]
-
-
-def watch(expected: SomePairs, level: CombinedLevel) -> tuple[KnownLevel, CombinedLevel]:
-    """Return by how much flows differ from expected ones, by classes, and move nothing."""
-    apart = find_apart(expected.sums(level.parent), level)
-    return KnownLevel(level.parent, apart, apart), level
-
-
-def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownLevel:
-    """Return the deviations that remain between larger blocks once the measured ones moved.
-
-    Of the deviations that their pairs have in common, as much is left as the pairs did not follow;
-    and their noise adds up.
-    """
-    some = measured.apart > 0
-    kept = measured.variance[some] / measured.apart[some]
-    left = float(np.median(kept)) if some.any() else 1.0
-    variance = left**2 * one.apart + (1 - left) ** 2 * level.variance
-    return KnownLevel(one.parent, variance, one.apart)
 
 
 def _sum_up(
@@ -871,18 +826,16 @@ class FlowSums:
 
 def follow_levels(
     expected: SomePairs, levels: Sequence[CombinedLevel], margins: tuple[IntArray, IntArray]
-) -> list[KnownLevel]:
+) -> LearnedFlows:
     """Make of expected flows what noisy ones say of them, from the largest blocks to the finest.
 
-    Returns how well each level is known.
+    Returns what was learned between the finest.
     """
-    known: list[KnownLevel] = []
     above: LargerFlows | None = None
     for level in levels:
         summed, finest = expected.sums(level.parent), level is levels[-1]
         learned = learn_level(summed, level)
         table = learned.concentrate() if finest else learned.mean
-        known.append(KnownLevel(level.parent, *describe_level(learned, table, level.variance)))
         made = summed if finest else replace(summed, flows=np.empty(summed.flows.shape))
         for rows in split_rows(summed.flows.shape):
             noisy = level.between(summed, rows)
@@ -898,7 +851,7 @@ def follow_levels(
             # Blocks within one that became larger have not all become so.
             balance_some(expected, margins, FITTED)
             above = LargerFlows(level.parent, made, learned.variance[learned.entry])
-    return known
+    return learned
 
 
 def learn_level(summed: SomePairs, level: CombinedLevel) -> LearnedFlows:
@@ -909,24 +862,6 @@ def learn_level(summed: SomePairs, level: CombinedLevel) -> LearnedFlows:
             yield rows, summed.flows[rows], level.between(summed, rows)
 
     return learn_flows(slabs, summed.flows.shape, level.variance, normal=level.normal)
-
-
-def describe_level(
-    learned: LearnedFlows, table: FloatArray, variance: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return how far true flows may be from what was made of them, and from expected ones.
-
-    ``table``: what was made, by entry; ``variance``: of the noise.
-
-    Returns
-    -------
-    float64[CLASSES], float64[CLASSES]
-        Variances by class, see :class:`KnownLevel`.
-    """
-    number, total = list_variances(learned, table)
-    left = np.where(number < FEW, variance, total / np.maximum(number, 1))
-    apart = np.where(np.isnan(learned.apart), FEW_APART * variance, learned.apart)
-    return left, apart
 
 
 def rake_some(
@@ -972,58 +907,3 @@ def view_sums(expected: FloatArray, parent: IntArray, number: int) -> FloatArray
 def _find_inner(parent: IntArray, above: IntArray) -> IntArray:
     """Return the block above of every block of a level, from those of every finest block."""
     return above[np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))]
-
-
-def find_apart(expected: SomePairs, level: CombinedLevel) -> FloatArray:
-    """Estimate the variance of true flows around expected ones by class: float64[CLASSES]."""
-    squares, number = np.zeros(balancing.CLASSES), np.zeros(balancing.CLASSES)
-    for rows, some, among in split_ends(expected):
-        places, noisy = (among, expected.ends[1]), to_real(level.noisy[rows])
-        balancing.sum_classes(expected.flows[some], places, noisy, squares, number)
-    # What pairs of a class differ by beyond the noise is how far the law is off there.
-    apart = np.maximum(squares / np.maximum(number, 1) - level.variance, 0)
-    apart[number < FEW] = FEW_APART * level.variance
-    return apart
-
-
-def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> SomePairs:
-    """Draw whole flows between the finest blocks that might be the true ones: int64."""
-    drawn = replace(fitted.expected, flows=fitted.expected.flows.copy())
-    above: tuple[IntArray, SomePairs] | None = None
-    for level in fitted.levels:
-        size = int(level.parent[-1]) + 1
-        factor = drawn.sums(level.parent)
-        if above is not None:
-            # Flows that are drawn beside others count among those that are kept as sums.
-            inner = _find_inner(level.parent, above[0])
-            factor = _add_siblings(factor, inner)
-        variance = np.empty(factor.flows.shape)
-        balancing.look_up_classes(factor.flows, level.variance, variance)
-        draws = draw_some(random.standard_normal, size, factor.ends)
-        flows = replace(factor, flows=factor.flows + np.sqrt(variance) * draws)
-        np.maximum(flows.flows, 0, out=flows.flows)
-        factor = replace(factor, flows=_divide(flows.flows, factor.flows))
-        if above is not None:
-            total = flows.sums(inner)
-            scaled = replace(total, flows=_divide(above[1].between(total.ends), total.flows))
-            flows.scale(inner, scaled)
-            factor.scale(inner, scaled)
-        drawn.scale(level.parent, factor)
-        above = level.parent, flows
-    whole = np.floor(drawn.flows + draw_some(random.random, drawn.number, drawn.ends))
-    return replace(drawn, flows=whole.astype(np.int64))
-
-
-def _add_siblings(flows: SomePairs, inner: IntArray) -> SomePairs:
-    """Add the blocks that lie in the same larger block as another one, without flows."""
-    first, second = (np.flatnonzero(np.isin(inner, inner[one])) for one in flows.ends)
-    return SomePairs(flows.number, (first, second), flows.between((first, second)))
-
-
-def draw_some(draw: Callable[[tuple[int, int]], FloatArray], number: int, ends: Ends) -> FloatArray:
-    """Draw numbers of all pairs of blocks, row by row, and return those of some: float64[a, b]."""
-    kept = np.empty([one.size for one in ends])
-    for rows, some, among in split_ends(SomePairs(number, ends, kept)):
-        drawn = draw((rows.stop - rows.start, number))
-        kept[some] = drawn[np.ix_(among, ends[1])]
-    return kept

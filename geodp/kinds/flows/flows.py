@@ -23,7 +23,6 @@ from geodp.kinds.flows.comparison import (
     TRIPS,
     FlowSide,
     Group,
-    SimulationSettings,
     compare_between,
     compare_labels,
     compare_within,
@@ -31,7 +30,7 @@ from geodp.kinds.flows.comparison import (
     require_comparable,
     require_no_prior,
 )
-from geodp.kinds.flows.estimates import SIMULATIONS, FlowEstimator
+from geodp.kinds.flows.estimates import FlowEstimator
 from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs, merge
 from geodp.kinds.flows.files import (
     PRIOR,
@@ -208,8 +207,7 @@ class Flows(Composite[FlowsCard]):
 
     def view(self) -> JointView:
         """Return the view of all pairs of zones, of all labels together, with their errors."""
-        stated, repeated = self.index.pairs, self.index.guarantee.contribution
-        return view_of(self.flows, self.origins.grid, stated, repeated)
+        return view_of(self.flows, self.origins.grid, self.index.pairs)
 
     def views(self) -> list[View]:
         """Return the views of all pairs of zones and of both maps of ends, for exports."""
@@ -231,7 +229,7 @@ class Flows(Composite[FlowsCard]):
         errors : bool
             Add ``standard_error``, ``low`` and ``high`` of each pair by its size, as
             ``index.pairs`` states them and ``flows.csv`` lists them: at most as large for any pair
-            with so many trips. :meth:`estimate` simulates those of one flow.
+            with so many trips. :meth:`estimate` gives those of one flow.
 
         Raises
         ------
@@ -248,7 +246,7 @@ class Flows(Composite[FlowsCard]):
                 code="flows-errors-by-label",
             )
         count = rows["count"].to_numpy().astype(np.float64)
-        columns = look_up_errors(self.index.pairs, count, self.index.guarantee.contribution)
+        columns = look_up_errors(self.index.pairs, count)
         return rows.assign(**dict(zip(UNCERTAINTY_COLUMNS, columns, strict=True)))
 
     def _frame(self) -> Any:
@@ -277,25 +275,15 @@ class Flows(Composite[FlowsCard]):
         self,
         origin: Any,
         destination: Any,
-        *,
-        simulations: int = SIMULATIONS,
-        seed: int = 0,
         **labels: Any,
     ) -> Estimate:
         """Estimate the trips from one region to another, with a 95 % interval.
-
-        Where the trips from a zone go to one or two others, far fewer intervals of small regions
-        hold the truth (docs/measured/flows.md).
 
         Parameters
         ----------
         origin, destination
             Regions of the map of zones, each as for :meth:`geodp.Release.estimate`; polygons also
             on cells of H3 and S2, in degrees, which are those with their centre inside.
-        simulations : int
-            Releases that are simulated from this one, at least 20; more give steadier intervals.
-        seed : int
-            Of the simulation, which is post-processing of public numbers.
         **labels
             A label of an attribute, or several: ``hour=8``, ``mode=["car", "bus"]``. Default: all.
             Of regions that hold a part of a block by label (``index.guarantee.labels.side``),
@@ -317,41 +305,34 @@ class Flows(Composite[FlowsCard]):
         True
         """
         regions = [(origin, destination)]
-        return self.estimate_all(regions, simulations=simulations, seed=seed, labels=labels)[0]
+        return self.estimate_all(regions, labels=labels)[0]
 
     def estimate_groups(
         self,
         groups: Sequence[Sequence[tuple[Any, Any]]],
         *,
-        simulations: int = SIMULATIONS,
-        seed: int = 0,
         labels: Mapping[str, Any] | None = None,
     ) -> list[Estimate]:
-        """Estimate sums of pairs of regions, all from the same simulated releases.
+        """Estimate sums of pairs of regions.
 
         Parameters
         ----------
         groups : sequence of sequence of pairs
             The pairs of a group have no common flows.
-        simulations, seed : int
-            See :meth:`estimate`.
         labels : mapping, optional
             A label, or several, by attribute.
         """
-        return self._estimator().estimate_sets(groups, [labels or {}], simulations, seed)[0]
+        return self._estimator().estimate_sets(groups, [labels or {}])[0]
 
     @takes(estimate_groups, without=("groups",))
     def estimate_all(self, regions: Iterable[tuple[Any, Any]], **how: Any) -> list[Estimate]:
-        """Estimate many pairs of regions, all from the same simulated releases."""
+        """Estimate many pairs of regions."""
         return self.estimate_groups([[one] for one in regions], **how)
 
     def estimate_sets(
         self,
         regions: Iterable[tuple[Any, Any]],
         sets: Sequence[Mapping[str, Any]],
-        *,
-        simulations: int = SIMULATIONS,
-        seed: int = 0,
     ) -> list[list[Estimate]]:
         """Estimate pairs of regions for several sets of labels, such as all hours.
 
@@ -362,8 +343,6 @@ class Flows(Composite[FlowsCard]):
         sets : sequence of mapping
             Each a label, or several, by attribute: ``[{"hour": 7}, {"hour": 8}]``; an empty one
             is for all.
-        simulations, seed : int
-            See :meth:`estimate`.
 
         Returns
         -------
@@ -372,7 +351,7 @@ class Flows(Composite[FlowsCard]):
             :meth:`estimate_all` returns for each set, in the time of one.
         """
         groups = [[one] for one in regions]
-        return self._estimator().estimate_sets(groups, sets, simulations, seed)
+        return self._estimator().estimate_sets(groups, sets)
 
     def compare(
         self,
@@ -381,8 +360,6 @@ class Flows(Composite[FlowsCard]):
         labels: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] = (None, None),
         *,
         release: Flows | None = None,
-        simulations: int = SIMULATIONS,
-        seed: int = 0,
     ) -> Interval:
         """Estimate by how much a second flow differs from a first, or a later release from this.
 
@@ -397,8 +374,6 @@ class Flows(Composite[FlowsCard]):
         release : Flows, optional
             Release of the second flow, in which as many trips of as long periods are counted;
             default: this one.
-        simulations, seed : int
-            See :meth:`estimate`.
 
         Returns
         -------
@@ -424,26 +399,24 @@ class Flows(Composite[FlowsCard]):
         >>> release.compare((west, west), (east, east)).is_certain
         True
         """
-        how = SimulationSettings(simulations, seed)
         first, second = pair_sides((one, one if other is None else other), labels)
         if release is None:
-            found = self.compare_sides(first, second, how)
+            found = self.compare_sides(first, second)
         else:
-            (found,) = self.compare_all(release, [(first, second)], how)
+            (found,) = self.compare_all(release, [(first, second)])
         return cast(Interval, found.difference[TRIPS])
 
-    def compare_sides(self, one: FlowSide, other: FlowSide, how: SimulationSettings) -> Compared:
+    def compare_sides(self, one: FlowSide, other: FlowSide) -> Compared:
         """Compare two flows of this release, each of many regions; see :meth:`compare`."""
-        return compare_within(self._estimator(), one, other, how)
+        return compare_within(self._estimator(), one, other)
 
     def compare_labels(
         self,
         groups: Sequence[Group],
         labels: tuple[Mapping[str, Any], Mapping[str, Any]],
-        how: SimulationSettings,
     ) -> list[Compared]:
         """Compare many flows of this release by two sets of labels; see :meth:`compare`."""
-        return compare_labels(self._estimator(), groups, labels, how)
+        return compare_labels(self._estimator(), groups, labels)
 
     def require_comparable(self, release: Flows) -> None:
         """Raise UsageError unless another release is of units with as many trips on one grid."""
@@ -454,13 +427,13 @@ class Flows(Composite[FlowsCard]):
         )
 
     def compare_all(
-        self, release: Flows, sides: Sequence[tuple[FlowSide, FlowSide]], how: SimulationSettings
+        self, release: Flows, sides: Sequence[tuple[FlowSide, FlowSide]]
     ) -> list[Compared]:
         """Compare many flows with those of another release; see :meth:`compare`."""
         self.require_comparable(release)
         estimators = self._estimator(), release._estimator()
         require_no_prior((self.index.prior, release.index.prior), estimators)
-        return compare_between(estimators, sides, how)
+        return compare_between(estimators, sides)
 
     @takes(estimate_groups, without=("groups",))
     def estimate_across(self, line: Any, **how: Any) -> Crossing:
@@ -500,7 +473,7 @@ class Flows(Composite[FlowsCard]):
 
     @takes(estimate_groups, without=("groups",))
     def estimate_screenlines(self, lines: Iterable[Any], **how: Any) -> list[Crossing]:
-        """Estimate the trips across many lines, all from the same simulated releases."""
+        """Estimate the trips across many lines."""
         groups: list[list[tuple[Any, Any]]] = []
         for line in lines:
             left, right = divide_zones(self.origins.grid, line)
@@ -538,9 +511,9 @@ class Flows(Composite[FlowsCard]):
             destinations,
             self.noisy,
             FLAT if length is None else length,
+            (self.origins, self.destinations),
             self.labels,
             trusted,
-            (self.origins, self.destinations),
         )
 
     @property
@@ -845,10 +818,7 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
     if card.prior is not None and not card.prior.left_out:
         prior = read_prior(folder / PRIOR, plan.zones, card.prior.source)
     # Variances are those of the laws, as the index states the nearest standard errors.
-    noisy = tuple(
-        read_noisy(folder / name_file(one.blocks.side), one)
-        for one in plan.empty_pairs
-    )
+    noisy = tuple(read_noisy(folder / name_file(one.blocks.side), one) for one in plan.empty_pairs)
     labels = tuple(
         read_labels(folder / name_labels(one.ends), one, plan.zones, plan.attributes)
         for one in plan.empty_labels

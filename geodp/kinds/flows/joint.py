@@ -38,13 +38,10 @@ class FlowColumns(RowErrors):
         Trips of all labels together.
     stated : StatedPairErrors or None
         Errors by size, as the index states them; None: no trips are released.
-    repeated : int
-        Most trips of a unit.
     """
 
     table: ReleasedTable | None = None
     stated: StatedPairErrors | None = None
-    repeated: int = 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,7 +54,7 @@ class FlowColumns(RowErrors):
         """Return the columns of pairs; lengths are masked where an end lies nowhere."""
         assert self.table is not None
         count = np.asarray(self.table.count[rows], np.float64)
-        errors = look_up_errors(self.stated, count, self.repeated)
+        errors = look_up_errors(self.stated, count)
         grid = self.table.grid
         lines = [measure_lines(grid, grid.decode(key))] if has_geometry(grid) else []
         return [*errors, *lines]
@@ -73,9 +70,7 @@ class FlowsView(JointView):
         return Shown(self.name, self.counted, by_area=False)
 
 
-def view_of(
-    flows: Release, zones: Grid, stated: StatedPairErrors | None, repeated: int
-) -> JointView:
+def view_of(flows: Release, zones: Grid, stated: StatedPairErrors | None) -> JointView:
     """Return the view of all pairs of zones with trips, those of all labels together.
 
     Parameters
@@ -86,8 +81,6 @@ def view_of(
         The grid of the zones.
     stated : StatedPairErrors or None
         Errors by size, as the index states them; None: no trips are released.
-    repeated : int
-        Most trips of a unit.
     """
     table = flows.table
     if table.grid.attributes:
@@ -97,7 +90,7 @@ def view_of(
         table = ReleasedTable(pairs, *counts, table.event)
     # The id of the table of flows is none of this table's.
     card = replace(flows.view(TRIPS).card, release_id="")
-    columns = FlowColumns(0.0, None, table, stated, repeated)
+    columns = FlowColumns(0.0, None, table, stated)
     return FlowsView(table, card, columns, counts=flows.view(FLOWS), stem=FLOWS)
 
 

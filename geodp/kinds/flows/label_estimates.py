@@ -42,8 +42,8 @@ SMALLEST_TOTAL = 1e-200
 """Smallest sum of drawn shares, as a part of the trips, that is divided by."""
 
 
-BY_LABEL = 1
-"""Tells the numbers drawn here from those drawn of the flows of all labels."""
+SIMULATIONS, BY_LABEL = 40, 1
+"""Number of simulated releases, and what tells their random numbers from others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +70,55 @@ class LabelledParts:
     ----------
     count : int64[sets]
         Released trips.
+    every : int
+        Those of all labels.
     share : float64[sets]
-        Their share of the trips of all labels.
+        Their share of these, or of the whole map where there are none.
     within : float64[sets]
         Variance of the true trips, given those between the blocks: of which trips are in the
         regions, and of how the labels of parts of blocks differ.
     """
 
     count: IntArray
+    every: int
     share: FloatArray
     within: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSums:
+    """Flows of a group of pairs of regions, of one set of labels.
+
+    Attributes
+    ----------
+    count : int
+        Released trips.
+    share : float
+        Their share of the trips of all labels.
+    errors : float64[simulations]
+        Simulated errors, given the flows of all labels.
+    error : float
+        Their size, also of what is not simulated.
+    """
+
+    count: int
+    share: float
+    errors: FloatArray = field(repr=False)
+    error: float
+
+    @classmethod
+    def of(cls, parts: Sequence[LabelledParts], errors: FloatArray, at: int) -> LabelledSums:
+        """Sum pairs of regions.
+
+        ``errors``: float64[simulations, pairs]; ``at``: number of the set of labels.
+        """
+        apart = errors.sum(axis=1)
+        within = float(sum(one.within[at] for one in parts))
+        shares, every = [one.share[at] for one in parts], [float(one.every) for one in parts]
+        share = float(np.average(shares, weights=every if any(every) else None))
+        # The variance of so few simulations is uncertain itself.
+        spread = (1 + 1 / apart.size) * np.sqrt(np.mean(apart**2) + within)
+        return cls(int(sum(one.count[at] for one in parts)), share, apart, float(spread))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,43 +140,43 @@ class LabelEstimator:
     streams: Sequence[NoisyLabels]
     chosen: BoolArray
 
-    def estimate(
-        self, regions: Sequence[Ends], extra: Sequence[FloatArray], seed: int
-    ) -> tuple[list[LabelledParts], FloatArray]:
-        """Simulate errors of flows by label, given the flows of all labels.
+    def estimate(self, groups: Sequence[Sequence[Ends]]) -> list[list[LabelledSums]]:
+        """Estimate flows by label, given the flows of all labels, with simulated errors.
 
         Parameters
         ----------
-        regions : sequence of bool[zones], bool[zones]
-            Zones in both regions of each pair.
-        extra : sequence of float64[simulations]
-            Standard normal numbers for each.
-        seed : int
+        groups : sequence of sequence of (bool[zones], bool[zones])
+            Zones in both regions of each pair; the pairs of a group are summed.
 
         Returns
         -------
-        parts : list of LabelledParts
-        errors : float64[sets, simulations, regions]
+        list of list of LabelledSums
+            Of each set of labels.
         """
         listed = (*self.flows.zones, self.flows.count)
         blocks = LabelledBlocks.of(self.plan.zones, listed, self.streams)
         model = fit_labels(blocks.trips.astype(np.float64), blocks.cells, self.streams)
         expected = model.expect()
         trips = self._sum_sets(expected)
+        regions = [one for group in groups for one in group]
         portions = self._find_portions(blocks, regions)
         parts = [self._match(blocks, trips, *one) for one in zip(portions, regions, strict=True)]
-        simulations = extra[0].size if extra else 0
-        errors = np.empty((len(self.chosen), simulations, len(parts)))
-        for number in range(simulations):
-            random = np.random.default_rng([seed, number, BY_LABEL])
+        errors = np.empty((len(self.chosen), SIMULATIONS, len(parts)))
+        for number in range(SIMULATIONS):
+            random = np.random.default_rng([number, BY_LABEL])
             truth = self._draw_truth(model, expected, random)
             again = fit_labels(model.trips, blocks.cells, self._measure(blocks, truth, random))
             apart = self._sum_sets(again.expect() - truth)
             for place, (at, part) in enumerate(portions):
                 errors[:, number, place] = part @ apart[at]
-        for place, one in enumerate(parts):
-            errors[:, :, place] += np.sqrt(one.within)[:, None] * extra[place]
-        return parts, errors
+        ends = np.cumsum([len(group) for group in groups])
+        return [
+            [
+                LabelledSums.of(parts[end - len(group) : end], each[:, end - len(group) : end], at)
+                for group, end in zip(groups, ends.tolist(), strict=True)
+            ]
+            for at, each in enumerate(errors)
+        ]
 
     @property
     def _repeated(self) -> int:
@@ -179,7 +218,7 @@ class LabelEstimator:
         at, part = portion
         within = self._repeated * (trips[at] * (part * (1 - part))[:, None]).sum(axis=0)
         within += self._vary_in_blocks(blocks, trips, portion, regions)
-        return LabelledParts(of_sets, share, within)
+        return LabelledParts(of_sets, of_all, share, within)
 
     def _vary_in_blocks(
         self,

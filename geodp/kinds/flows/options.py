@@ -435,64 +435,49 @@ QUERY = joined(
 )
 """Options of a query."""
 
-SIMULATIONS = Option(
-    "--simulations",
-    "Releases that are simulated from this one; more give steadier intervals.",
-    low=20,
-    default=40,
-    group="Flows",
-)
-
-BETWEEN = joined(
-    grouped(
-        "Flows",
-        Option(
-            "--from",
-            "Area or zone from which trips begin, named as for --area; repeatable, together with "
-            "--to.",
-            name="origins",
-            many=True,
-            metavar="AREA",
-        ),
-        Option(
-            "--to",
-            "Area or zone in which they end.",
-            name="destinations",
-            many=True,
-            metavar="AREA",
-        ),
-        Option(
-            "--across",
-            "File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, "
-            "FlatGeobuf or GeoParquet. Each divides the map in two: from its left to its right, as "
-            "seen along it, from its right to its left, and both together.",
-            type=Path,
-            excludes=("polygons", "area", "origins"),
-        ),
-        everyday=True,
+BETWEEN = grouped(
+    "Flows",
+    Option(
+        "--from",
+        "Area or zone from which trips begin, named as for --area; repeatable, together with --to.",
+        name="origins",
+        many=True,
+        metavar="AREA",
     ),
-    SIMULATIONS,
+    Option(
+        "--to",
+        "Area or zone in which they end.",
+        name="destinations",
+        many=True,
+        metavar="AREA",
+    ),
+    Option(
+        "--across",
+        "File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, "
+        "FlatGeobuf or GeoParquet. Each divides the map in two: from its left to its right, as "
+        "seen along it, from its right to its left, and both together.",
+        type=Path,
+        excludes=("polygons", "area", "origins"),
+    ),
+    everyday=True,
 )
 """Options of flows between two areas."""
 
-ON_A_PAGE = joined(
-    grouped(
-        "Flows",
-        Option(
-            "--from",
-            "Code of an area, or name of one of --places: the page is about trips out of it alone.",
-            name="origin",
-            metavar="AREA",
-        ),
-        Option(
-            "--to",
-            "Area or place: the page is about trips into it alone; with --from, about both ways.",
-            name="destination",
-            metavar="AREA",
-        ),
-        everyday=True,
+ON_A_PAGE = grouped(
+    "Flows",
+    Option(
+        "--from",
+        "Code of an area, or name of one of --places: the page is about trips out of it alone.",
+        name="origin",
+        metavar="AREA",
     ),
-    SIMULATIONS,
+    Option(
+        "--to",
+        "Area or place: the page is about trips into it alone; with --from, about both ways.",
+        name="destination",
+        metavar="AREA",
+    ),
+    everyday=True,
 )
 """Options of a page."""
 

@@ -33,7 +33,6 @@ from geodp.kinds.flows.drawing import (
     write_labels,
 )
 from geodp.kinds.flows.english import FILES, PAGE, describe_file, name_attributes
-from geodp.kinds.flows.estimates import SIMULATIONS
 from geodp.kinds.flows.explanation import explain_flows, name_bound
 from geodp.kinds.flows.flows import Flows
 from geodp.kinds.flows.kind import DESTINATIONS, ORIGINS
@@ -155,7 +154,6 @@ def write_page(
     *,
     origin: str | None = None,
     destination: str | None = None,
-    simulations: int = SIMULATIONS,
     notice: Notice | None = None,
 ) -> str:
     """Write a release as one HTML page that loads nothing from the network and runs no script.
@@ -171,8 +169,6 @@ def write_page(
         system, or squares.
     origin, destination : str, optional
         Name of a place, or code of an area: the page is about trips out of it, or into it, alone.
-    simulations : int
-        Of the intervals of flows; see :meth:`Flows.estimate`.
     notice : Notice, optional
         The notice of a withdrawal that lies beside the release.
 
@@ -186,7 +182,7 @@ def write_page(
     view, limit = views[ORIGINS], release.flows.card().display_below
     words = {**texts_of(language).script, **name_domain(view, page)}
     found = find_places(release, places, words, (origin, destination))
-    told = _estimate(release, found, simulations, limit)
+    told = _estimate(release, found, limit)
     sections = []
     style = STYLE
     if found.names:
@@ -242,8 +238,8 @@ def describe_files(release: Flows, language: Language) -> dict[str, str]:
     }
 
 
-def _estimate(release: Flows, found: FlowPlaces, simulations: int, limit: int | None) -> PageFlows:
-    """Estimate the flows of a page, of all labels and of each, from the same simulated releases."""
+def _estimate(release: Flows, found: FlowPlaces, limit: int | None) -> PageFlows:
+    """Estimate the flows of a page, of all labels and of each."""
     grid = release.origins.grid
     if not found.names and grid.size > MAX_CELLS:
         return PageFlows([], {}, {}, None, [])
@@ -261,7 +257,7 @@ def _estimate(release: Flows, found: FlowPlaces, simulations: int, limit: int | 
     every = Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
     regions = {EVERYWHERE: every, **dict(enumerate(found.regions))}
     between = [(regions[a], regions[b]) for a, b in chosen]
-    estimates = release.estimate_sets(between, sets, simulations=simulations)
+    estimates = release.estimate_sets(between, sets)
     whole, *labelled = (dict(zip(chosen, one, strict=True)) for one in estimates)
     shown = [
         (place, ways)

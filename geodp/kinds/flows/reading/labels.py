@@ -66,7 +66,7 @@ LABELS_UNUSED = Rule(
 
 TAKEN_NAMES = frozenset(
     (
-        *("self", "origin", "destination", "simulations", "seed"),
+        *("self", "origin", "destination"),
         *("count", "flow", "flows", "population", "noisy", "fid", "geometry", "bbox"),
         *UNCERTAINTY_COLUMNS,
         *(f"{end}_{axis}" for end in ENDS for axis in ("row", "col", "column", "x", "y", "block")),

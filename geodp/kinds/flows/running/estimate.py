@@ -24,7 +24,7 @@ from geodp.cli.using import (
 from geodp.errors import UsageError
 from geodp.grid.region import find_named
 from geodp.io.read.public.polygons import read_polygons
-from geodp.kinds.flows.comparison import TRIPS, FlowSide, SimulationSettings
+from geodp.kinds.flows.comparison import TRIPS, FlowSide
 from geodp.kinds.flows.publish import give_prior
 from geodp.kinds.flows.regions import divide_zones, find_region, ground_of, read_lines
 from geodp.kinds.flows.running.inputs import open_flows
@@ -54,16 +54,14 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
             "or ask for trips from and to polygons (--output FILE.gpkg) or boxes.",
             code="flows-within",
         )
-    labels, simulations = read_labels(options["labels_of"], "--label"), options["simulations"]
+    labels = read_labels(options["labels_of"], "--label")
     asked = _list_groups(next(iter(parts.values())), options)
     prior = None if options["prior"] is None else open_flows(options["prior"])
     rows = []
     for time, release in parts.items():
         if prior is not None:
             release = give_prior(release, prior)
-        found = release.estimate_groups(
-            [group for _, _, group in asked], simulations=simulations, labels=labels
-        )
+        found = release.estimate_groups([group for _, _, group in asked], labels=labels)
         of_time: list[Row] = []
         for (start, end, _), one in zip(asked, found, strict=True):
             place = {"from": start, "to": end, **name_place(time)}
@@ -184,7 +182,6 @@ def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tupl
             "release with two labels (--label and --against), or the same flows in two releases.",
             code="flows-compare-two",
         )
-    how = SimulationSettings(options["simulations"])
     labels = read_labels(options["labels_of"], "--label")
     others = {**labels, **read_labels(against, "--against")}
     sides = [(FlowSide(group, labels), FlowSide(group, others)) for _, _, group in asked]
@@ -194,11 +191,11 @@ def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tupl
         names = [f"{name}: {shown}" for name in names]
     if len(releases) == 2:
         first, second = releases
-        found = first.compare_all(second, sides, how)
+        found = first.compare_all(second, sides)
     elif against:
         groups = [group for _, _, group in asked]
-        found = releases[0].compare_labels(groups, (labels, others), how)
+        found = releases[0].compare_labels(groups, (labels, others))
     else:
         one, other = (side for side, _ in sides)
-        names, found = [" - ".join(names[::-1])], [releases[0].compare_sides(one, other, how)]
+        names, found = [" - ".join(names[::-1])], [releases[0].compare_sides(one, other)]
     return [*zip(names, found, strict=True)]
