@@ -127,68 +127,6 @@ def class_of(expected: float) -> int:
 
 
 @bare
-def sum_classes(
-    expected: FloatArray,
-    places: tuple[IntArray, IntArray],
-    noisy: FloatArray,
-    squares: FloatArray,
-    number: FloatArray,
-) -> None:
-    """Add the squared differences from expected flows by class: float64[CLASSES], and count.
-
-    Parameters
-    ----------
-    expected : float64[a, b]
-    places : int64[a], int64[b]
-        Rows and columns of the noisy flows where they are expected, each in increasing order;
-        elsewhere none are.
-    noisy : float64[m, n]
-    squares, number : float64[CLASSES]
-        Added to.
-    """
-    row, column = places
-    some = 0
-    # Differences where no flows are expected are most of them, and all of one class.
-    rest, alone = squares[0], 0
-    for i in range(noisy.shape[0]):
-        at = 0
-        if some < row.size and row[some] == i:
-            for j in range(column.size):
-                for other in range(at, column[j]):
-                    rest += noisy[i, other] * noisy[i, other]
-                alone += column[j] - at
-                at = column[j] + 1
-                which = class_of(expected[some, j])
-                apart = noisy[i, at - 1] - expected[some, j]
-                if which == 0:
-                    rest += apart * apart
-                    alone += 1
-                else:
-                    squares[which] += apart * apart
-                    number[which] += 1.0
-            some += 1
-        for other in range(at, noisy.shape[1]):
-            rest += noisy[i, other] * noisy[i, other]
-        alone += noisy.shape[1] - at
-    squares[0] = rest
-    number[0] += alone
-
-
-@bare
-def shrink(expected: FloatArray, noisy: FloatArray, weight: FloatArray) -> None:
-    """Overwrite expected flows by the factors that move them towards the noisy ones, from 0 on.
-
-    ``weight``: float64[CLASSES], of the noisy flow in each class.
-    """
-    for i in range(expected.shape[0]):
-        for j in range(expected.shape[1]):
-            mean = expected[i, j]
-            if mean > 0.0:
-                moved = mean + weight[class_of(mean)] * (noisy[i, j] - mean)
-                expected[i, j] = max(moved, 0.0) / mean
-
-
-@bare
 def attract(
     zones: tuple[IntArray, IntArray],
     origin: IntArray,
@@ -254,14 +192,6 @@ def balance(
         for i in range(value.shape[0]):
             for j in range(value.shape[1]):
                 value[i, j] *= sums[j]
-
-
-@bare
-def look_up_classes(expected: FloatArray, value: FloatArray, out: FloatArray) -> None:
-    """Write the value of the class of every expected flow: float64[n, n]."""
-    for i in range(expected.shape[0]):
-        for j in range(expected.shape[1]):
-            out[i, j] = value[class_of(expected[i, j])]
 
 
 @bare
