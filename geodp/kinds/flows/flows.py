@@ -845,10 +845,7 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
     if card.prior is not None and not card.prior.left_out:
         prior = read_prior(folder / PRIOR, plan.zones, card.prior.source)
     # Variances are those of the laws, as the index states the nearest standard errors.
-    noisy = tuple(
-        read_noisy(folder / name_file(one.blocks.side), one)
-        for one in plan.empty_pairs
-    )
+    noisy = tuple(read_noisy(folder / name_file(one.blocks.side), one) for one in plan.empty_pairs)
     labels = tuple(
         read_labels(folder / name_labels(one.ends), one, plan.zones, plan.attributes)
         for one in plan.empty_labels

@@ -175,20 +175,6 @@ def sum_classes(
 
 
 @bare
-def shrink(expected: FloatArray, noisy: FloatArray, weight: FloatArray) -> None:
-    """Overwrite expected flows by the factors that move them towards the noisy ones, from 0 on.
-
-    ``weight``: float64[CLASSES], of the noisy flow in each class.
-    """
-    for i in range(expected.shape[0]):
-        for j in range(expected.shape[1]):
-            mean = expected[i, j]
-            if mean > 0.0:
-                moved = mean + weight[class_of(mean)] * (noisy[i, j] - mean)
-                expected[i, j] = max(moved, 0.0) / mean
-
-
-@bare
 def attract(
     zones: tuple[IntArray, IntArray],
     origin: IntArray,
