@@ -234,18 +234,24 @@ def choose_support(value: FloatArray, mean: float, deviation: float) -> FloatArr
     """Choose the values that a prior may have: float64[k], increasing, from 0 on.
 
     Small ones grow by a ratio; beyond a standard error of the noise they lie close enough for it,
-    and only where noisy flows were measured.
+    and only where noisy flows were measured. Noise of less than a trip tells whole numbers apart:
+    there they are these.
     """
-    least, most = min(1.0, deviation / 8), max(float(value.max(initial=0.0)), 4 * mean) + deviation
-    found, last = [0.0], least
-    while last < most:
-        found.append(last)
-        growth = (GROWTH - 1) * last
-        last += min(growth, deviation / SPARSENESS) if last > deviation else growth
-    support = np.array([*found, last])
+    most = max(float(value.max(initial=0.0)), 4 * mean) + deviation
+    support = np.arange(most + 1) if deviation < 1 else _grow(most, deviation)
     nearest = np.searchsorted(value, support)
     measured = np.concatenate([[-np.inf], value, [np.inf]])
     apart = np.minimum(support - measured[nearest], measured[nearest + 1] - support)
     kept = (apart <= deviation) | (support < 4 * deviation) | (np.abs(support - mean) < deviation)
     kept[-1] = True
     return np.asarray(support[kept], np.float64)
+
+
+def _grow(most: float, deviation: float) -> FloatArray:
+    """Return values from 0 on, up to the first that is not below the given one."""
+    found = [0.0, min(1.0, deviation / 8)]
+    while found[-1] < most:
+        growth = (GROWTH - 1) * found[-1]
+        near = found[-1] <= deviation
+        found.append(found[-1] + (growth if near else min(growth, deviation / SPARSENESS)))
+    return np.array(found)

@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.kinds.flows import estimator
 from geodp.kinds.flows.estimator import FLAT, NoisyPairs, estimate_flows, fit_pairs
-from geodp.kinds.flows.kernels import balancing
+from geodp.kinds.flows.kernels import balancing, deconvolution
 from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
 from geodp.kinds.flows.zones import Zones
 from tests.kinds.flows.test_publish import trips_on
@@ -80,6 +80,61 @@ def test_without_noise_the_blocks_are_exact():
     dense = truth()
     made, _ = estimated(dense, {1: 1e-6})
     assert np.array_equal(made, dense)
+
+
+def thick_pairs(seed=3):
+    """Trips from every zone go to two others, anywhere on the map, in very different numbers."""
+    draw = np.random.default_rng(seed)
+    dense = np.zeros((ZONES.number, ZONES.number), np.int64)
+    for _ in range(2):
+        partner = draw.permutation(ZONES.number)
+        dense[np.arange(ZONES.number), partner] += draw.geometric(0.01, ZONES.number)
+    return dense
+
+
+@pytest.mark.parametrize("scales", [{1: 0.01}, {1: 0.01, 4: 0.05}, {4: 0.01}, {2: 0.01, 8: 0.02}])
+def test_measured_exactly_no_trip_moves_to_a_pair_that_has_none(scales):
+    for dense in (truth(5_000), thick_pairs()):
+        made, _ = estimated(dense, scales)
+        inner = ZONES.blocks(min(scales)).first[:-1]
+        true, found = (
+            np.add.reduceat(np.add.reduceat(one, inner, 0), inner, 1) for one in (dense, made)
+        )
+        assert not found[true == 0].any()
+        assert np.abs(found - true).max() <= 1
+
+
+def test_few_thick_pairs_are_found_through_noise():
+    """What a law of distance cannot know, and no shrinkage by one factor for pairs of a size."""
+    dense = thick_pairs()
+    (pairs,) = noisy(dense, {1: 5})
+    made, _ = estimated(dense, {1: 5})
+    assert right(dense, made) > 0.8
+    law = np.outer(dense.sum(axis=1), dense.sum(axis=0)) / dense.sum()
+    apart = dense.var()
+    linear = np.maximum(law + apart / (apart + pairs.variance) * (pairs.noisy - law), 0)
+    assert np.minimum(dense, linear).sum() / linear.sum() < 0.2
+    thick = dense > 200
+    assert made[thick].sum() == pytest.approx(dense[thick].sum(), rel=0.12)
+
+
+def test_raking_leaves_what_is_known_and_meets_the_margins():
+    dense = thick_pairs()
+    (pairs,) = noisy(dense, {1: 10})
+    margins = dense.sum(axis=1), dense.sum(axis=0)
+    expected, _ = estimator.expect_pairs(ZONES, margins, [pairs], FLAT)
+    learned = estimator.learn_level(expected, estimator.combine_levels([pairs])[0])
+    learned.variance[learned.variance < 25] = 0
+    made = np.empty(dense.shape)
+    deconvolution.look_up(pairs.noisy.astype(float), learned.entry, learned.mean, made)
+    raked, known = expected.flows, learned.variance[learned.entry] == 0
+    raked[:] = made
+    estimator.rake_some(expected, learned, margins, None)
+    assert known.any()
+    assert np.array_equal(raked[known], made[known])
+    apart = [np.abs(one.sum(axis=1) - margins[0]).sum() for one in (made, raked)]
+    assert apart[1] < 0.2 * apart[0]
+    assert raked.min() >= 0
 
 
 def test_noise_that_hides_everything_moves_nothing():

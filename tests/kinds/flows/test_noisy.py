@@ -1,5 +1,7 @@
 """Files of noisy pairs: every pair once, and none of other blocks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,8 +27,9 @@ def test_all_pairs_are_listed_with_their_places(tmp_path):
         place = np.stack([rows[name].to_numpy() for name in PLACES])
         assert len({*map(tuple, place.T.tolist())}) == one.noisy.size
         assert rows["noisy"].to_numpy().tolist() == one.noisy.reshape(-1).tolist()
-        again = read_noisy(tmp_path / name_file(one.blocks.side), one.blocks, one.variance)
+        again = read_noisy(tmp_path / name_file(one.blocks.side), replace(one, noisy=None))
         assert np.array_equal(again.noisy, one.noisy)
+        assert (again.variance, again.normal) == (one.variance, one.normal)
 
 
 def test_pairs_are_written_and_read_some_at_a_time(tmp_path, monkeypatch):
@@ -39,20 +42,23 @@ def test_pairs_are_written_and_read_some_at_a_time(tmp_path, monkeypatch):
     rows = pq.read_table(path)
     pq.write_table(rows, tmp_path / "again.parquet", compression="zstd", row_group_size=100)
     assert path.read_bytes() == (tmp_path / "again.parquet").read_bytes()
-    assert np.array_equal(read_noisy(path, one.blocks, 1.0).noisy, one.noisy)
+    assert np.array_equal(read_noisy(path, one).noisy, one.noisy)
     pq.write_table(rows.take([*range(rows.num_rows - 1), 0]), path)
     with pytest.raises(ValueError, match="other pairs"):
-        read_noisy(path, one.blocks, 1.0)
+        read_noisy(path, one)
 
 
 def test_pairs_of_other_blocks_are_refused(tmp_path):
     release = publish()
     write_noisy(release.noisy, tmp_path)
+    fine, coarse = (
+        replace(release.noisy[0], blocks=Zones.of(GRID).blocks(side)) for side in (2, 8)
+    )
     with pytest.raises(ValueError, match="other pairs"):
-        read_noisy(tmp_path / "pairs-4.parquet", Zones.of(GRID).blocks(2), 1.0)
+        read_noisy(tmp_path / "pairs-4.parquet", fine)
     # Of more pairs than there are, none is read.
     with refuses(VerificationError, "rows-above-possible: pairs-4.parquet"):
-        read_noisy(tmp_path / "pairs-4.parquet", Zones.of(GRID).blocks(8), 1.0)
+        read_noisy(tmp_path / "pairs-4.parquet", coarse)
 
 
 def test_a_prior_that_repeats_a_flow_is_read_no_further(tmp_path, monkeypatch):
