@@ -112,14 +112,14 @@ def _rehearse_flows(grid, folder):
         release = publish_flows(table, contribution=1, levels={2: "1/4", 4: "1/4"}, **{noise: 1})
         release.write(folder / noise)
         verify(folder / noise, errors_of)
-        release.estimate((0, 0, 4e3, 4e3), (2e3, 2e3, 5e3, 5e3), simulations=20)
+        release.estimate((0, 0, 4e3, 4e3), (2e3, 2e3, 5e3, 5e3))
     before = CountTable.from_keys(pairs, key, np.full(key.size, 5))
     publish_flows(table, contribution=1, epsilon=1, prior=before, prior_source="nobody's")
     labelled = pairs.with_attribute("mode", ["walk", "car"])
     index = np.concatenate([pairs.decode(key), key[None].astype(np.int64) % 2])
     table = CountTable.from_index(labelled, index, np.full(key.size, 3))
     release = publish_flows(table, contribution=1, levels={2: "1/4"}, epsilon=1)
-    release.estimate((0, 0, 4e3, 4e3), (2e3, 2e3, 5e3, 5e3), simulations=20, mode="car")
+    release.estimate((0, 0, 4e3, 4e3), (2e3, 2e3, 5e3, 5e3), mode="car")
 
 
 def _rehearse_stays(folder):

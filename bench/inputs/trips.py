@@ -127,3 +127,64 @@ def make_concentrated(
     index = np.concatenate([np.divmod(origin, side), np.divmod(destination, side)])
     grid = geodp.Grid.regular((side, side)).pairs()
     return geodp.CountTable.from_index(grid, index, np.ones(trips, np.int64))
+
+
+def make_partners(seed: int, side: int = 40, trips: int = 200) -> geodp.CountTable:
+    """Make trips from every zone to three others anywhere: 6, 3 and 1 of ten.
+
+    A school, a works and a shuttle, say: few thick pairs, and no law of distance.
+    """
+    draw, zones = np.random.default_rng(seed), side * side
+    origin = np.repeat(np.arange(zones), 3)
+    partner = np.concatenate([draw.choice(zones, 3, replace=False) for _ in range(zones)])
+    count = draw.multinomial(trips, (0.6, 0.3, 0.1), zones).ravel()
+    index = np.concatenate([np.divmod(origin, side), np.divmod(partner, side)])[:, count > 0]
+    pairs = geodp.Grid.regular((side, side)).pairs()
+    return geodp.CountTable.from_index(pairs, index, count[count > 0])
+
+
+def make_hubs(
+    seed: int, shape: tuple[int, int] = (60, 40), persons: int = 12_000, trips: int = 90_000
+) -> MadeTrips:
+    """Make trips of persons of which half go to one hub, of four, and the rest stay near home."""
+    draw = np.random.default_rng(seed)
+    home = np.stack([draw.integers(0, size, persons) for size in shape])
+    hubs = np.array([[12, 15, 40, 50], [10, 31, 20, 8]])[:, draw.integers(0, 4, persons)]
+    person = draw.integers(0, persons, trips)
+    near = home[:, person] + np.rint(draw.laplace(0, 2.5, (2, trips))).astype(np.int64)
+    limit = np.array(shape)[:, None] - 1
+    end = np.where(draw.random(trips) < 0.5, hubs[:, person], np.clip(near, 0, limit))
+    return MadeTrips(geodp.Grid.regular(shape), person, np.concatenate([home[:, person], end]))
+
+
+def make_day(seed: int, side: int = 40, trips: int = 20_000) -> geodp.CountTable:
+    """Make few trips between many pairs, over distances of 2.5 zones on average."""
+    draw = np.random.default_rng(seed)
+    start = draw.integers(0, side, (2, trips))
+    end = np.clip(start + np.rint(draw.laplace(0, 2.5, (2, trips))), 0, side - 1).astype(np.int64)
+    pairs = geodp.Grid.regular((side, side)).pairs()
+    index = np.concatenate([start, end])
+    return geodp.CountTable.from_index(pairs, index, np.ones(trips, np.int64))
+
+
+def load_flights(data: Path) -> geodp.CountTable:
+    """Load a year of flights between airports of the contiguous US, in squares of one degree."""
+    rows = np.genfromtxt(
+        data / "flights-us" / "flights.csv",
+        delimiter=",",
+        names=True,
+        usecols=("origin_lat", "origin_lon", "destination_lat", "destination_lon", "flights"),
+    )
+    shape, corner = (26, 59), (24, -125)
+    index = np.stack(
+        [
+            np.floor(rows[f"{end}_{axis}"] - corner[axis == "lon"]).astype(np.int64)
+            for end in ("origin", "destination")
+            for axis in ("lat", "lon")
+        ]
+    )
+    inside = ((index >= 0) & (index < np.array(shape * 2)[:, None])).all(axis=0)
+    pairs = geodp.Grid.regular(shape).pairs()
+    return geodp.CountTable.from_index(
+        pairs, index[:, inside], rows["flights"][inside].astype(np.int64)
+    )

@@ -135,7 +135,7 @@ def cover(true: CountTable, most: int, keys: list[NoiseKey]) -> dict[str, float]
         draw = np.random.default_rng(trial)
         for hour in SHOWN:
             regions, counts = draw_regions(select_hour(true, hour), draw)
-            found = made.estimate_all(regions, simulations=20, labels={"hour": hour})
+            found = made.estimate_all(regions, labels={"hour": hour})
             for one, count in zip(found, counts, strict=True):
                 held.append(one.low <= count <= one.high)
                 widths.append(one.high - one.low)

@@ -74,7 +74,7 @@ def measure_one(true: CountTable, most: int, trials: int) -> dict[str, Any]:
             right[name].append(share_right(true, other.flows.table))
         right["tree"].append(share_right(true, geodp.publish(true, **spent).table))
         regions, counts = draw_regions(true, np.random.default_rng(trial))
-        for one, count in zip(made.estimate_all(regions, simulations=20), counts, strict=True):
+        for one, count in zip(made.estimate_all(regions), counts, strict=True):
             held.append(one.low <= count <= one.high)
             widths.append(one.high - one.low)
     named = {

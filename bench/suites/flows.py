@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,17 @@ from bench.inputs.hours import HOURS, add_hours
 from bench.inputs.priors import halve, make_priors
 from bench.inputs.trips import (
     MadeTrips,
+    load_flights,
     load_taxis,
     make_commuters,
     make_concentrated,
+    make_day,
+    make_hubs,
+    make_partners,
     make_radiation,
 )
 from bench.tables import fill, markdown, table
+from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.flows import estimator, zones
 from geodp.kinds.flows.estimator import FLAT, estimate_flows, round_table
@@ -76,26 +83,37 @@ FIGURES = (
 
 Integers = NDArray[np.int64]
 
+PARTS = (
+    *("placed", "kinds", "hours", "coverage", "concentrated", "hourly"),
+    *("screenlines", "reach", "priors", "large"),
+)
+"""Tables of the document, by their markers."""
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--trials", type=int, default=5)
-    parser.add_argument("--large", action="store_true", help="measure 1e8 trips of 1e5 zones, too")
+    parser.add_argument(
+        "--parts",
+        type=lambda text: text.split(","),
+        metavar="A,B",
+        help=f"of {', '.join(PARTS)}; default: all but large; others are kept",
+    )
 
 
 Method = Callable[[CountTable, int, NoiseKey], CountTable]
 """Releases trips by pair, given the most trips of a person."""
 
 
-def publish(trips: CountTable, most: int, key: NoiseKey) -> geodp.flows.Flows:
+def publish(trips: CountTable, most: int, key: NoiseKey, **more: Any) -> geodp.flows.Flows:
     """Publish flows with the epsilon of 1."""
-    return geodp.flows.publish(trips, epsilon=1, contribution=most, key=key)
+    return geodp.flows.publish(trips, epsilon=1, contribution=most, key=key, **more)
 
 
-def flows(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+def flows(trips: CountTable, most: int, key: NoiseKey, **more: Any) -> CountTable:
     """Release flows."""
-    made = publish(trips, most, key).flows.table
+    made = publish(trips, most, key, **more).flows.table
     return CountTable.from_keys(trips.grid, made.key, made.count)
 
 
@@ -183,55 +201,160 @@ PEERS: dict[str, Method] = {
 """By name; those with a threshold have a delta of 1e-6 besides."""
 
 
-def measure(data: Path | None = None, trials: int = 5, large: bool = False) -> dict[str, Any]:
-    """Measure all tables."""
-    right, mirrored = load_taxis(data), load_taxis(data, mirrored=True)
-    cases = [("taxis", right, 10), ("destinations mirrored", mirrored, 10), ("taxis", right, 1)]
-    rows = []
-    for name, trips, most in cases:
+def measure(
+    data: Path | None = None, trials: int = 5, parts: list[str] | None = None
+) -> dict[str, Any]:
+    """Measure all tables, or those that are named; others are taken from the saved figures."""
+    chosen = parts or [part for part in PARTS if part != "large"]
+    if unknown := [part for part in chosen if part not in PARTS]:
+        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    result: dict[str, Any] = {part: saved[part] for part in PARTS if part in saved}
+    made, taxis = Tables(data), [("taxis", 10), ("destinations mirrored", 10), ("taxis", 1)]
+    people = [*taxis[:2], *PEOPLE, ("few taxis", 10)]
+    measured: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
+        "placed": lambda: place_all(made, taxis, trials),
+        "kinds": lambda: measure_kinds(made, trials),
+        "hours": lambda: (
+            row for most in (10, 1) for row in measure_hours(made.hourly, most, trials)
+        ),
+        "coverage": lambda: made.ask(people, cover, trials),
+        "concentrated": lambda: cover_concentrated(trials),
+        "hourly": lambda: (
+            {"most trips": 10, **row} for row in cover_hours(made.hourly, 10, trials)
+        ),
+        "screenlines": lambda: made.ask(people, cross, trials),
+        "reach": lambda: made.ask(taxis, measure_reach, trials),
+        "priors": lambda: measure_priors(made.taxis, made.mirrored, trials),
+        "large": lambda: [measure_large()],
+    }
+    result |= {part: [*measured[part]()] for part in chosen}
+    return {**result, "settings": {"trials": trials}}
+
+
+PEOPLE = ("radiation", 10), ("commuters", 10), ("commuters", 1)
+"""Tables of made-up persons on which intervals are measured, with the most trips of one."""
+
+
+class Tables:
+    """Tables of trips, the large ones made once."""
+
+    def __init__(self, data: Path | None) -> None:
+        self._data = data
+
+    @cached_property
+    def taxis(self) -> CountTable:
+        """Trips of taxis."""
+        return load_taxis(self._data)
+
+    @cached_property
+    def mirrored(self) -> CountTable:
+        """The same, with every destination mirrored."""
+        return load_taxis(self._data, mirrored=True)
+
+    @cached_property
+    def hourly(self) -> CountTable:
+        """The same as the first, with made-up hours."""
+        return add_hours(self.taxis)
+
+    @cached_property
+    def radiation(self) -> MadeTrips:
+        """Trips of made-up persons, by the radiation law and to hubs."""
+        return make_radiation(7, 60_000)
+
+    def of(self, name: str, most: int) -> CountTable:
+        """Return a table, with at most so many trips of each person."""
+        key = NoiseKey(bytes(32))
+        made: dict[str, Callable[[], CountTable]] = {
+            "taxis": lambda: self.taxis,
+            "destinations mirrored": lambda: self.mirrored,
+            "few taxis": lambda: thin(self.taxis),
+            "radiation": lambda: bound(self.radiation, most, key),
+            "commuters": lambda: bound(make_commuters(3), most, key),
+            "hubs": lambda: bound(make_hubs(0), most, key),
+            "partners": lambda: make_partners(0),
+            "a day": lambda: make_day(0),
+            "flights": lambda: load_flights(self._data),
+        }
+        return made[name]()
+
+    def ask(
+        self,
+        tables: Iterable[tuple[str, int]],
+        question: Callable[[CountTable, int, int], Iterator[dict[str, Any]]],
+        trials: int,
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the answers of some tables."""
+        for name, most in tables:
+            for row in question(self.of(name, most), most, trials):
+                yield {"table": name, "most trips": most, **row}
+
+
+def place_all(
+    made: Tables, taxis: Iterable[tuple[str, int]], trials: int
+) -> Iterator[dict[str, Any]]:
+    """Yield how many trips every method places right."""
+    for name, most in taxis:
         for peer, method in PEERS.items():
-            one = measure_method(trips, most, method, trials)
-            rows.append({"table": name, "most trips": most, "method": peer, **one})
-    made = make_radiation(7, 60_000)
-    rows += [
-        {"table": "radiation", "most trips": most, "method": peer, **one}
-        for most in (10, 1)
-        for peer, one in measure_persons(made, most, trials)
-    ]
-    tables = [*cases[:2], *bound_tables(made), ("few taxis", thin(right), 10)]
-    coverage = [
-        {"table": name, "most trips": most, **row}
-        for name, trips, most in tables
-        for row in cover(trips, most, trials)
-    ]
-    screenlines = [
-        {"table": name, "most trips": most, **row}
-        for name, trips, most in tables
-        for row in cross(trips, most, trials)
-    ]
-    reach = [
-        {"table": name, "most trips": most, **row}
-        for name, trips, most in cases
-        for row in measure_reach(trips, most, trials)
-    ]
-    result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage}
-    result |= {"screenlines": screenlines, "reach": reach}
-    result["concentrated"] = [*cover_concentrated(trials)]
-    hourly = add_hours(right)
-    result["hours"] = [row for most in (10, 1) for row in measure_hours(hourly, most, trials)]
-    result |= measure_priors(right, mirrored, trials)
-    result["hourly"] = [{"most trips": 10, **row} for row in cover_hours(hourly, 10, trials)]
-    return {**result, "large": [measure_large()]} if large else result
+            one = measure_method(made.of(name, most), most, method, trials)
+            yield {"table": name, "most trips": most, "method": peer, **one}
+    for most in (10, 1):
+        for peer, one in measure_persons(made.radiation, most, trials):
+            yield {"table": "radiation", "most trips": most, "method": peer, **one}
 
 
-def bound_tables(made: MadeTrips) -> list[tuple[str, CountTable, int]]:
-    """Return tables of persons on which intervals are measured, with the most trips of one."""
-    key, commuters = NoiseKey(bytes(32)), make_commuters(3)
-    return [
-        ("radiation", bound(made, 10, key), 10),
-        ("commuters", bound(commuters, 10, key), 10),
-        ("commuters", bound(commuters, 1, key), 1),
-    ]
+KINDS: dict[str, tuple[int, dict[str, Any]]] = {
+    "taxis": (10, {}),
+    "destinations mirrored": (10, {}),
+    "radiation": (10, {}),
+    "flights": (1, {"concentrated": True}),
+    "partners": (10, {"concentrated": True}),
+    "hubs": (10, {"expected_trips": 90_000}),
+    "a day": (1, {"expected_trips": 20_000}),
+}
+"""Kinds of trips: the most trips of a person, and what may be guessed of them in public."""
+
+LARGEST, LARGEST_SIDES = 16, (1, 4, 8)
+"""Pairs of squares with the most trips whose bias is measured, and sides of these squares."""
+
+
+def measure_kinds(made: Tables, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield for each kind of trips how many are placed right, biases, and intervals.
+
+    By default, with the guess, and by a tree on pairs, whose intervals are not measured here.
+    """
+    for name, (most, guess) in KINDS.items():
+        trips, ways = made.of(name, most), dict[str, Method]({"default": flows})
+        if guess:
+            ways["with the guess"] = partial(flows, **guess)
+        for way, method in {**ways, "tree on pairs": tree}.items():
+            keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
+            found = [
+                {**compare(trips, one), **measure_largest(trips, one)}
+                for one in (method(trips, most, key) for key in keys)
+            ]
+            row: dict[str, Any] = {"trips": name, "most trips": most, "method": way}
+            for figure in (*PLACED, *(f"bias {side}" for side in LARGEST_SIDES)):
+                row[figure] = float(np.mean([one[figure] for one in found]))
+            if way in ways:
+                more = guess if way == "with the guess" else {}
+                for one, side in zip(cover(trips, most, trials, more), REGION_SIDES, strict=False):
+                    row |= {f"held {side}": one["held"], f"width {side}": one["width"]}
+            yield row
+
+
+def measure_largest(true: CountTable, released: CountTable) -> dict[str, float]:
+    """Return the bias of the pairs of squares with the most trips together, in per cent."""
+    on, found = zones.Zones.of(geodp.Grid(true.grid.places[:1])), dict[str, float]()
+    for side in LARGEST_SIDES:
+        blocks = on.blocks(side).of_zone
+        (place, count), (other, made) = (
+            PairSums.of(on, one).between(blocks) for one in (true, released)
+        )
+        largest = np.argsort(-count, kind="stable")[:LARGEST]
+        released_there = made[np.isin(other, place[largest])].sum()
+        found[f"bias {side}"] = 100 * float(released_there / count[largest].sum() - 1)
+    return found
 
 
 def measure_method(trips: CountTable, most: int, method: Method, trials: int) -> dict[str, Any]:
@@ -276,10 +399,11 @@ def compare(true: CountTable, released: CountTable) -> dict[str, float]:
     return {name: figures[name] for name in FIGURES}
 
 
-def measure_priors(trips: CountTable, mirrored: CountTable, trials: int) -> dict[str, Any]:
+def measure_priors(
+    trips: CountTable, mirrored: CountTable, trials: int
+) -> Iterator[dict[str, Any]]:
     """Measure releases of one half of the trips with priors that are made of the other one."""
     (before, now), (useless, _) = halve(trips), halve(mirrored)
-    rows = []
     for name, prior in make_priors(before, useless).items():
         more = {} if prior is None else {"prior": prior, "prior_source": "made"}
         keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
@@ -293,8 +417,7 @@ def measure_priors(trips: CountTable, mirrored: CountTable, trials: int) -> dict
         weights = [0.0 if one is None else one.weight for one in stated]
         (held,) = (row for row in cover(now, 10, trials, more) if row["regions"] == "all")
         known = {name: held[name] for name in ("pairs", "held", "width")}
-        rows.append({"prior": name, **figures, "weight": float(np.mean(weights)), **known})
-    return {"priors": rows}
+        yield {"prior": name, **figures, "weight": float(np.mean(weights)), **known}
 
 
 def compare_ends(trips: CountTable, made: list[geodp.flows.Flows]) -> dict[str, float]:
@@ -567,32 +690,16 @@ def share_right(true: CountTable, released: CountTable, axes: list[int], side: i
     return 100 * float(np.minimum(count[at], made[here]).sum())
 
 
-PARTS = (
-    *("placed", "hours", "coverage", "concentrated", "hourly"),
-    *("screenlines", "reach", "priors", "large"),
-)
-"""Tables of the document, by their markers."""
-
-
-def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Build the lines of a table."""
-    return list(result[{"placed": "rows"}.get(part, part)])
-
-
 def show(result: dict[str, Any]) -> str:
     """Format all tables."""
-    parts = [part for part in PARTS if part != "large" or "large" in result]
-    caption = f"{result['settings']['trials']} trials"
-    return "\n\n".join([caption, *(table(lines(part, result)) for part in parts)])
+    shown = [table(result[part]) for part in PARTS if part in result]
+    return "\n\n".join([f"{result['settings']['trials']} trials", *shown])
 
 
 def fill_document() -> None:
     """Fill the document's tables from the saved figures."""
-    import json
-
     result = json.loads(SAVED.read_text(encoding="utf-8"))
     for part in PARTS:
-        if part == "large" and "large" not in result:
-            continue
-        marks = f"<!-- bench:flows:{part} -->", f"<!-- /bench:flows:{part} -->"
-        fill(DOCUMENT, marks, markdown(lines(part, result)))
+        if part in result:
+            marks = f"<!-- bench:flows:{part} -->", f"<!-- /bench:flows:{part} -->"
+            fill(DOCUMENT, marks, markdown(result[part]))

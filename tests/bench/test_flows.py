@@ -21,7 +21,7 @@ GOALS = {
 def row_of(name, most, method="geodp.flows"):
     (row,) = (
         row
-        for row in FOUND["rows"]
+        for row in FOUND["placed"]
         if (row["table"], row["most trips"], row["method"]) == (name, most, method)
     )
     return row

@@ -11,7 +11,6 @@ import pytest
 import geodp
 from geodp import cli, progress
 from geodp.cli.maps import publish_maps
-from geodp.kinds.flows.estimates import LEAST_SIMULATIONS, FlowEstimator
 from tests.contract.desk import CHARGED, DATASET, KEPT, Desk, count_draws, require
 from tests.contract.kinds import KINDS, OWN, offer_own, widen
 from tests.contract.reading import Reader
@@ -28,19 +27,6 @@ def installed():
     with offer_own():
         yield
     del cli.geodp.commands[command.name]
-
-
-@pytest.fixture(scope="package", autouse=True)
-def few_simulations():
-    """Simulate flows as few times as is allowed: no check asks how often intervals hold."""
-    simulate = FlowEstimator.simulate
-
-    def simulate_few(self, fitted, pairs, _simulations, seed):
-        return simulate(self, fitted, pairs, LEAST_SIMULATIONS, seed)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(FlowEstimator, "simulate", simulate_few)
-        yield
 
 
 @pytest.fixture(scope="package")

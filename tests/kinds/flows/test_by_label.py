@@ -41,13 +41,13 @@ def nowhere():
 def test_sets_of_labels_are_estimated_as_each_alone(nowhere):
     pairs = [((0, 0, 4, 4), (0, 0, 8, 8)), ((0, 0, 8, 8), (4, 4, 8, 8))]
     sets = [{}, {"hour": "7"}, {"hour": ["6", "9"], "day": "rest"}]
-    found = nowhere.estimate_sets(pairs, sets, simulations=20)
-    alone = [nowhere.estimate_all(pairs, simulations=20, labels=labels) for labels in sets]
+    found = nowhere.estimate_sets(pairs, sets)
+    alone = [nowhere.estimate_all(pairs, labels=labels) for labels in sets]
     for one, other in zip(chain(*found), chain(*alone), strict=True):
         assert one.count == other.count
         # Sums of more columns may be rounded otherwise.
         assert (one.low, one.high) == pytest.approx((other.low, other.high))
-    assert nowhere.estimate_sets([], sets, simulations=20) == [[], [], []]
+    assert nowhere.estimate_sets([], sets) == [[], [], []]
 
 
 def test_trips_between_places_by_label_are_sums_of_the_flows(nowhere):
@@ -58,13 +58,13 @@ def test_trips_between_places_by_label_are_sums_of_the_flows(nowhere):
     assert (hours.sum(axis=0) == whole).all()
     for a, one in enumerate(regions):
         for b, other in enumerate(regions):
-            (estimate,) = nowhere.estimate_all([(one, other)], simulations=20)
+            (estimate,) = nowhere.estimate_all([(one, other)])
             assert whole[a, b] == estimate.count
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_reader_chooses_one_label_without_any_script(release, language):
-    page = write_page(release, language, simulations=20)
+    page = write_page(release, language)
     assert "script" not in Reader(page).tags
     radios = re.findall(r'<input type="radio" name="label" id="label-(\d+)"( checked)?>', page)
     assert [int(number) for number, _ in radios] == [*range(6)]
@@ -82,14 +82,14 @@ def test_a_reader_chooses_one_label_without_any_script(release, language):
 
 def test_the_page_shows_what_estimates_of_a_label_say(release):
     code = "52394022"
-    page = write_page(release, origin=code, simulations=20)
+    page = write_page(release, origin=code)
     every = (139, 35, 139.2, 35.14)
     pairs = [(code, every), (every, code)]
     assert page.count("of-label of-") == 6
     for label, at in (("7", 1), ("9", 3)):
         part = page.split(f'class="of-label of-{at}"')[1].split('class="of-label')[0]
         assert f"hour: {label}" in part
-        estimates = release.estimate_all(pairs, simulations=20, labels={"hour": label})
+        estimates = release.estimate_all(pairs, labels={"hour": label})
         shown = re.search(r": ([0-9,]+) counted .*, ([0-9,]+) end here", part).groups()
         for text, one in zip(shown, estimates, strict=True):
             assert abs(int(text.replace(",", "")) - one.count) <= one.high - one.low
@@ -97,7 +97,7 @@ def test_the_page_shows_what_estimates_of_a_label_say(release):
 
 def test_the_page_is_bounded(release, monkeypatch):
     monkeypatch.setattr(drawing, "MOST_PANELS", 12)
-    page = write_page(release, simulations=20)
+    page = write_page(release)
     assert page.count("of-label of-") == 12
     attributes = release.flows.table.grid.attributes
     assert len(list_labels(attributes)) == 6
@@ -111,7 +111,7 @@ def test_the_page_is_bounded(release, monkeypatch):
 def test_the_page_says_which_labels_it_leaves_out(release, monkeypatch):
     for module in (drawing, page_module):
         monkeypatch.setattr(module, "MOST_LABELS", 3)
-    page = write_page(release, simulations=20)
+    page = write_page(release)
     assert "Flows of a place by day</h2>" in page
     said = re.findall(r"does not show flows by ([\w, ]+): it has at most (\d+) labels", page)
     assert said == [("hour", "3")]

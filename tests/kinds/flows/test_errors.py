@@ -1,12 +1,14 @@
 """Errors of single pairs by size: they hold, follow from the release, and are compared."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows.pair_errors import PairErrors, look_up_errors
+from geodp.kinds.flows.pair_errors import look_up_errors
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.units import make_units, unit_table
 from tests.refusals import refuses
@@ -37,7 +39,7 @@ def test_intervals_hold_the_truth_by_size(contribution, levels):
     made, true = np.zeros((2, key.size))
     made[np.searchsorted(key, table.key)] = table.count
     true[np.searchsorted(key, trips.key)] = trips.count
-    errors, low, high = look_up_errors(release.index.pairs, made, contribution)
+    errors, low, high = look_up_errors(release.index.pairs, made)
     held = (low <= true) & (true <= high)
     for first, end in ((0, 4), (4, 16), (16, 64), (64, 1 << 20)):
         some = (first <= made) & (made < end)
@@ -47,21 +49,18 @@ def test_intervals_hold_the_truth_by_size(contribution, levels):
         assert 0.3 < np.sqrt(np.mean((made - true) ** 2)) / np.median(errors) < 1.5
 
 
-def test_errors_between_stated_sizes_are_hardly_below_those_of_the_release():
+def test_errors_between_stated_sizes_grow_from_one_to_the_next():
     release = geodp.flows.publish(
         concentrated(), contribution=1, epsilon=1, key=NoiseKey(bytes(32))
     )
-    sizes = np.arange(1.0, 3000.0)
-    computed = PairErrors.of(release._estimator()).standard_error(sizes)
-    errors, *_ = look_up_errors(release.index.pairs, sizes, 1)
-    assert 0.98 < (errors / computed).min() <= (errors / computed).max() < 1.15
-
-
-def test_errors_are_those_of_the_fit(release):
-    estimator = release._estimator()
-    level, fitted = PairErrors.of(estimator).level, estimator.fit().levels[-1]
-    assert np.array_equal(level.variance, fitted.variance)
-    assert np.array_equal(level.apart, fitted.apart)
+    stated = release.index.pairs
+    at = [(one.trips, one.standard_error, one.low, one.high) for one in stated.sizes]
+    for one, other in itertools.pairwise(at):
+        middle = look_up_errors(stated, np.array([(one[0] + other[0]) / 2]))
+        for low, between, high in zip(one[1:], middle, other[1:], strict=True):
+            assert min(low, high) - 0.001 <= between[0] <= max(low, high) + 0.001
+    beyond = look_up_errors(stated, np.array([3.0 * at[-1][0]]))
+    assert [float(one[0]) for one in beyond] == pytest.approx([3 * one for one in at[-1][1:]])
 
 
 def test_frames_have_the_columns(release):

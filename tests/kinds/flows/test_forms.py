@@ -55,7 +55,7 @@ def test_a_written_release_holds_and_is_opened(name, release, shared):
         assert np.array_equal(one.noisy, other.noisy)
         assert one.variance == other.variance
     assert (opened.prior and opened.prior.sha256) == (release.prior and release.prior.sha256)
-    given = {"simulations": 20, "labels": FORMS[name].labels}
+    given = {"labels": FORMS[name].labels}
     pairs = pairs_of_halves(release.origins.grid)
     found = opened.estimate_all(pairs, **given)
     assert found == release.estimate_all(pairs, **given)
@@ -73,7 +73,7 @@ def test_intervals_hold_what_was_counted(name, shared):
     true = count_between(table, pairs, labels)
     for number in range(2):
         made = make(shared, name, key=NoiseKey(number.to_bytes(32, "little")))
-        found = made.estimate_all(pairs, simulations=20, labels=labels)
+        found = made.estimate_all(pairs, labels=labels)
         held += [one.low <= n <= one.high for one, n in zip(found, true, strict=True)]
     assert np.mean(held) >= (0.9 if labels else 0.94)
 
@@ -83,8 +83,8 @@ def test_two_releases_are_compared(name, release, shared):
     later = make(shared, name, seed=8)
     (pair, _), labels = pairs_of_halves(release.origins.grid), FORMS[name].labels
     given = {"labels": (labels, labels)} if labels else {}
-    found = release.compare(pair, release=later, simulations=20, **given)
-    counts = [one.estimate(*pair, simulations=20, **labels).count for one in (release, later)]
+    found = release.compare(pair, release=later, **given)
+    counts = [one.estimate(*pair, **labels).count for one in (release, later)]
     assert found.value == counts[1] - counts[0]
     assert found.low <= found.value <= found.high
 
@@ -94,7 +94,7 @@ def test_two_releases_are_compared(name, release, shared):
 )
 def test_a_page_draws_its_flows(name, language, release, shared):
     opened = geodp.open(shared.write(release))
-    page = write_page(opened, language, simulations=20)
+    page = write_page(opened, language)
     assert "marker-end" in page
     assert not re.search('[" ]nan[" ]', page)
     assert (OTHER in page) == (name == "other")

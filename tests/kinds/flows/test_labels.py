@@ -144,12 +144,12 @@ def test_counts_by_label_beyond_all_memory_are_refused_before_they_are_made(side
 def test_estimates_of_labels_add_up_to_all(release):
     regions = (0, 0, 8, 16), (0, 0, 16, 16)
     sets = [{"hour": hour} for hour in range(24)]
-    hours = [one for (one,) in release.estimate_sets([regions], sets, simulations=20)]
-    whole = release.estimate(*regions, simulations=20)
+    hours = [one for (one,) in release.estimate_sets([regions], sets)]
+    whole = release.estimate(*regions)
     assert sum(one.count for one in hours) == whole.count
     assert all(one.low <= one.count <= one.high for one in hours)
-    assert release.estimate(*regions, hour=[*range(24)], simulations=20) == whole
-    several = release.estimate(*regions, hour=["8", 9], simulations=20)
+    assert release.estimate(*regions, hour=[*range(24)]) == whole
+    several = release.estimate(*regions, hour=["8", 9])
     assert several.count == hours[8].count + hours[9].count
     wide = max(one.high - one.low for one in hours)
     assert wide < 2 * (whole.high - whole.low)
@@ -193,7 +193,7 @@ def test_intervals_hold_a_zone_that_differs_from_its_block():
     truth = count_between(table, regions, mode)
     for trial in range(3):
         made = publish(table, contribution=10, key=NoiseKey(bytes([trial]) * 32))
-        found = made.estimate_all(regions, simulations=20, labels=mode)
+        found = made.estimate_all(regions, labels=mode)
         for n, one in zip(truth, found, strict=True):
             assert n > 1.3 * one.count
             assert one.low <= n <= one.high
@@ -220,7 +220,7 @@ def test_intervals_of_whole_blocks_allow_for_no_zone_that_differs(monkeypatch):
     regions = [((0, 0, 8, 8), WHOLE), (WHOLE, (0, 8, 8, 16)), (WHOLE, WHOLE), ((0, 0, 4, 8), WHOLE)]
 
     def estimate():
-        return made.estimate_all(regions, simulations=20, labels={"mode": "train"})
+        return made.estimate_all(regions, labels={"mode": "train"})
 
     before = estimate()
     monkeypatch.setattr("geodp.kinds.flows.label_estimates.CONCENTRATION", 1e12)

@@ -72,8 +72,8 @@ def test_lines_and_polygons_on_a_mask(release):
     left, right = divide_zones(GRID, line)
     assert left.cells + right.cells == GRID.size
     west, east = shapely.box(139, 35, 139.1, 36), shapely.box(139.1, 35, 140, 36)
-    there = release.estimate_across(line, simulations=20).there
-    assert there == release.estimate(west, east, simulations=20)
+    there = release.estimate_across(line).there
+    assert there == release.estimate(west, east)
     # All zones of the mask are on one side.
     sea = masked(MESH, np.indices(MESH.shape)[1] >= 8)
     with refuses(UsageError, "flows-line-divides"):

@@ -159,8 +159,8 @@ def test_what_lies_on_a_map_leaves_the_zone_out(release):
     west, east = [*CODES[:, :4].reshape(-1)], [*CODES[:, 4:].reshape(-1)]
     shapes = PLAIN.outlines.boxes[PLAIN.names.find(west)[1]]
     polygon = shapely.box(*shapes[:, :2].min(axis=0), *shapes[:, 2:].max(axis=0))
-    one = release.estimate(west, east, simulations=20)
-    assert release.estimate(polygon, east, simulations=20) == one
+    one = release.estimate(west, east)
+    assert release.estimate(polygon, east) == one
     for shape, code in (
         (polygon.buffer(0.004), "flows-polygon-cuts-unit"),
         (shapely.box(0, 0, 1, 1), "flows-polygon-without-unit"),
@@ -171,14 +171,14 @@ def test_what_lies_on_a_map_leaves_the_zone_out(release):
     line = shapely.LineString([(float(shapes[:, 2].max()), 34), (float(shapes[:, 2].max()), 37)])
     left, right = divide_zones(release.origins.grid, line)
     assert left.cells + right.cells == GRID.size - 1
-    assert release.estimate_across(line, simulations=20).there == one
+    assert release.estimate_across(line).there == one
     lines, flows = release.to_geopandas(), release.to_pandas()
     assert OTHER in {*flows["origin"]} & {*flows["destination"]}
     assert OTHER not in {*lines["origin"], *lines["destination"]}
     facts = " ".join(release.flows.card().guarantee.not_protected)
     assert f"places outside were counted as the zone {OTHER}" in facts
     places = {"Here": PLAIN.outlines.shapes[0], "Nowhere": shapely.box(0, 0, 1, 1), "E": [OTHER]}
-    page = write_page(release, places=places, simulations=20)
+    page = write_page(release, places=places)
     assert "Here" in page
     assert "Nowhere" not in page
 

@@ -40,7 +40,7 @@ def release():
 @pytest.fixture(scope="module")
 def page_in(release):
     """Pages of the release by language, each written once."""
-    return functools.cache(lambda language: write_page(release, language, simulations=20))
+    return functools.cache(lambda language: write_page(release, language))
 
 
 def everywhere(release):
@@ -86,7 +86,7 @@ def test_the_page_shows_what_estimates_say(release, page_in, language):
     assert flows
     assert read.lines >= len(flows)
     codes = [[re.search("[0-9]{7}", one)[0] for one in row[:2]] for row in flows]
-    estimates = release.estimate_all(codes, simulations=20)
+    estimates = release.estimate_all(codes)
     for row, one in zip(flows, estimates, strict=True):
         shown = [int(n.replace(",", "")) for n in re.findall("[0-9,]+", row[2])]
         assert shown == [one.count, math.floor(one.low), math.ceil(one.high)]
@@ -94,8 +94,8 @@ def test_the_page_shows_what_estimates_say(release, page_in, language):
 
 def test_a_chosen_place_is_shown_in_the_chosen_direction(release, page_in):
     code = "52397061"
-    out = write_page(release, origin=code, simulations=20)
-    both = write_page(release, origin="523970", destination="523970", simulations=20)
+    out = write_page(release, origin=code)
+    both = write_page(release, origin="523970", destination="523970")
     for page, into in ((out, False), (both, True)):
         assert "Trips out of it" in page
         assert ("Trips into it" in page) is into
@@ -103,14 +103,14 @@ def test_a_chosen_place_is_shown_in_the_chosen_direction(release, page_in):
     assert both.count("<details") == 1
     assert Reader(out).lines < Reader(page_in("en")).lines
     with refuses(geodp.errors.CodeError, "area-outside-domain"):
-        write_page(release, destination="533945", simulations=20)
+        write_page(release, destination="533945")
 
 
 def test_a_list_of_places_is_shown_by_its_names(release):
     places = {"Shore <b>": ["523970"], "Hill": ["523971"]}
-    page = write_page(release, "en", places, simulations=20)
+    page = write_page(release, "en", places)
     assert {*places} <= {part for row in Reader(page).rows for part in row}
-    assert page == write_page(release, "en", places, simulations=20)
+    assert page == write_page(release, "en", places)
     many = {str(n): ["523970"] for n in range(MOST_PLACES + 1)}
     with refuses(UsageError, "flows-places-many"):
         write_page(release, "en", many)
@@ -128,7 +128,7 @@ def test_all_trips_of_a_place_are_told_as_estimate_tells_them(release, page_in):
     found = find_places(release, None, texts_of("en").script)
     every = everywhere(release)
     ends = [(found.regions[0], every), (every, found.regions[0])]
-    out, into = release.estimate_all(ends, simulations=20)
+    out, into = release.estimate_all(ends)
     page = page_in("en")
     summary = re.search("<summary>(.*?)</summary>", page)[1]
     shown = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", summary.split(": ", 1)[1])]
@@ -141,21 +141,21 @@ def test_all_trips_of_a_place_have_the_narrower_interval(release):
     place = Region.of(release.origins.grid, "52397061")
     for ends, pair in ((release.origins, (place, every)), (release.destinations, (every, place))):
         ((simulated,),) = replace(estimator, maps=()).estimate_sets([[pair]], [{}], 20, 0)
-        of_map, found = ends.estimate(place), release.estimate(*pair, simulations=20)
+        of_map, found = ends.estimate(place), release.estimate(*pair)
         assert found == min(simulated, of_map, key=lambda one: one.high - one.low)
         assert simulated.count == of_map.count
-    assert release.estimate(every, every, simulations=20) == release.origins.estimate(every)
+    assert release.estimate(every, every) == release.origins.estimate(every)
 
 
 def test_what_noise_may_have_made_is_counted_and_not_listed():
     few = publish(trips_on(MESH, number=2000), key=geodp.NoiseKey(bytes(32)), epsilon=2)
-    page = write_page(few, simulations=20)
+    page = write_page(few)
     assert Reader(page).lines == 0
     assert "No line is drawn" in page
     found = find_places(few, None, texts_of("en").script)
     every = everywhere(few)
     ends = [pair for one in found.regions[:40] for pair in ((one, every), (every, one))]
-    estimates = few.estimate_all(ends, simulations=20)
+    estimates = few.estimate_all(ends)
     sure = sorted({at // 2 for at, one in enumerate(estimates) if is_believed(one, None)})
     assert len(sure) < 40
     listed = [part.split(": ", 1)[0] for part in re.findall("<summary>(.*?)</summary>", page)]
@@ -224,7 +224,7 @@ def test_the_page_says_who_bounds_the_trips_and_how(more, english, japanese):
     made = geodp.flows.publish(small_trips(), grid=grid, **ends, epsilon=20, **more)
     by_weight = ("by their weights", "ウェイトの数だけ数えて、全部で")
     for language, said, weighed in zip(("en", "ja"), (english, japanese), by_weight, strict=True):
-        page = write_page(made, language, simulations=20)
+        page = write_page(made, language)
         assert said in page
         assert (weighed in page) is ("weight" in more)
 
@@ -232,11 +232,11 @@ def test_the_page_says_who_bounds_the_trips_and_how(more, english, japanese):
 def test_a_map_that_lies_nowhere_has_a_page_too(shared):
     """A zone without a code is chosen by its row and column."""
     made = make(shared, "square")
-    page = write_page(made, origin="3_4", simulations=20)
+    page = write_page(made, origin="3_4")
     assert "for each zone" in page
     assert "3_4: " in page
     with refuses(CodeError, "cell-name-form"):
-        write_page(made, origin="3", simulations=20)
+        write_page(made, origin="3")
 
 
 @pytest.mark.parametrize(
@@ -245,12 +245,12 @@ def test_a_map_that_lies_nowhere_has_a_page_too(shared):
 def test_ends_below_the_limit_of_display_are_hidden(language, few):
     table, key = trips_on(MESH, number=20_000), NoiseKey(b"ends".ljust(32))
     made = publish(table, key=key)
-    one = made.estimate(everywhere(made), everywhere(made), simulations=20)
+    one = made.estimate(everywhere(made), everywhere(made))
     assert 0 < one.low < one.count
     few = few.format(f"{one.count:,}")
     for limit, hidden in ((2, False), (one.count, True)):
         limited = publish(table, key=key, metadata={"display_below": limit})
-        page = write_page(limited, language, simulations=20).replace("\N{NO-BREAK SPACE}", " ")
+        page = write_page(limited, language).replace("\N{NO-BREAK SPACE}", " ")
         assert (few in page) == hidden
     assert "source contain" not in page
 
@@ -265,7 +265,7 @@ def test_squares_are_areas_of_codes_or_few(grid, side):
 
 def test_without_any_trip_there_is_a_sentence():
     empty = geodp.CountTable.from_keys(GRID.pairs(), np.empty(0, np.uint64), np.empty(0, np.int64))
-    page = write_page(publish(empty, epsilon=1000, allow_empty=True), simulations=20)
+    page = write_page(publish(empty, epsilon=1000, allow_empty=True))
     assert "No trips are released" in page
 
 
@@ -278,7 +278,7 @@ def test_files_are_described_in_the_language_of_the_page(release, shared):
             one.what for one in opened.index.files if one.name not in ("flows.csvt", "flows.qml")
         }
         assert own <= {*texts}
-        page = write_page(opened, language, simulations=20)
+        page = write_page(opened, language)
         for english, level in zip(texts, opened.index.guarantee.levels, strict=False):
             assert f"{level.side} by {level.side} zones" in english
             assert texts[english] in page

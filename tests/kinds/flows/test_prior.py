@@ -260,9 +260,9 @@ def test_a_prior_that_is_left_out_is_in_no_file(told, tmp_path):
     opened, regions = geodp.open(tmp_path / "out"), ((0, 0, 8, 8), (4, 4, 16, 16))
     assert opened.prior is None
     with refuses(UsageError, "flows-prior-not-given"):
-        opened.estimate(*regions, simulations=20)
-    again = geodp.flows.give_prior(opened, trips_on(seed=4)).estimate(*regions, simulations=20)
-    assert again == same.estimate(*regions, simulations=20)
+        opened.estimate(*regions)
+    again = geodp.flows.give_prior(opened, trips_on(seed=4)).estimate(*regions)
+    assert again == same.estimate(*regions)
     for other in (told, publish()):
         with refuses(UsageError, "flows-prior-not-needed"):
             geodp.flows.give_prior(other, trips_on(seed=4))
@@ -299,7 +299,7 @@ def test_the_command_takes_a_release_and_leaves_it_out(shared, tmp_path):
     kept = json.loads((tmp_path / "again" / "restricted" / "run.json").read_text())["prior"]
     assert kept["cells_sha256"] not in (tmp_path / "again/public/flows.json").read_text()
     assert not (tmp_path / "again" / "public" / "prior.parquet").exists()
-    area = ("--from", "523940", "--to", "523940", "--simulations", "20")
+    area = ("--from", "523940", "--to", "523940")
     asked = ("estimate", tmp_path / "again", *area)
     assert "geodp estimate --prior" in run(*asked).stderr
     done = run(*asked, "--prior", out)

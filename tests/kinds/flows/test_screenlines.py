@@ -78,7 +78,7 @@ def test_what_does_not_divide_the_map_is_refused(line, code):
 
 def test_counts_are_sums_of_the_flows(release):
     line = shapely.LineString(RIVER)
-    found, sides = release.estimate_across(line, simulations=20), divide_zones(GRID, line)
+    found, sides = release.estimate_across(line), divide_zones(GRID, line)
     there, back = count_between(release.flows.table, [sides, sides[::-1]])
     assert [one.count for one in (found.there, found.back, found.both)] == [
         there,
@@ -101,7 +101,7 @@ def test_intervals_hold_the_truth_about_as_often_as_stated():
     true = [count_between(table, [pair, pair[::-1]]) for pair in sides]
     for number in range(4):
         release = publish(table, key=NoiseKey(number.to_bytes(32, "little")))
-        found = release.estimate_screenlines(lines, simulations=20)
+        found = release.estimate_screenlines(lines)
         for one, (there, back) in zip(found, true, strict=True):
             pairs = ((one.there, there), (one.back, back), (one.both, there + back))
             held += [each.low <= n <= each.high for each, n in pairs]

@@ -101,6 +101,6 @@ def test_flows_between_cells_and_all_other_places_have_labels(tmp_path):
     assert failed(tmp_path / "out" / "public") == {}
     again = geodp.open(tmp_path / "out")
     assert again.estimate("elsewhere", cells, hour=3) == night
-    page = write_page(again, simulations=20)
+    page = write_page(again)
     assert "elsewhere" in page
     assert 'type="radio"' in page

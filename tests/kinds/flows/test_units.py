@@ -156,16 +156,16 @@ def test_a_prior_between_units_is_written_by_codes(shared):
 
 def test_units_lie_in_polygons_and_beside_lines_as_a_whole(release):
     west, east = [*CODES[:, :4].reshape(-1)], [*CODES[:, 4:].reshape(-1)]
-    one = release.estimate(west, east, simulations=20)
+    one = release.estimate(west, east)
     boxes = UNITS.outlines.boxes[UNITS.names.find(west)[1]]
     polygon = shapely.box(*boxes[:, :2].min(axis=0), *boxes[:, 2:].max(axis=0))
-    assert release.estimate(polygon, east, simulations=20) == one
+    assert release.estimate(polygon, east) == one
     border = float(boxes[:, 2].max())
     with refuses(UsageError, "flows-polygon-cuts-unit"):
         release.estimate(polygon.buffer(0.5 * STEP), east)
     # The left, as seen northwards, is the west.
     line = shapely.LineString([(border, 34), (border, 37)])
-    assert release.estimate_across(line, simulations=20).there == one
+    assert release.estimate_across(line).there == one
 
 
 def test_points_of_another_crs_and_beyond_all_units():
@@ -246,7 +246,7 @@ def test_lines_across_180_degrees(edges):
         [(179, -21), (179, -18), (-179, -18), (-179, -14)],
         [(178, -21), (178, -17), (-160, -17), (-160, -14)],
     ):  # fmt: skip
-        found = made.estimate_across(shapely.LineString(points), simulations=20)
+        found = made.estimate_across(shapely.LineString(points))
         # The left, as seen northwards, is the west.
         assert found.there.count == pytest.approx(1000, abs=5)
         assert found.back.count == pytest.approx(500, abs=5)
@@ -316,7 +316,7 @@ def test_single_units_are_measured_where_they_are_few(number, trips, sides):
 def test_units_of_several_levels(shared):
     made = make(shared, "towns")
     regions = [*CODES[:2].reshape(-1)], [*CODES[4:].reshape(-1)]
-    assert made.estimate("t0", "t2", simulations=20) == made.estimate(*regions, simulations=20)
+    assert made.estimate("t0", "t2") == made.estimate(*regions)
 
 
 class TestCells:
@@ -342,11 +342,11 @@ class TestCells:
         x = outlines.inner_points[:, 0]
         west, east = shapely.box(138, 34, 139.1, 36), shapely.box(139.1, 34, 140, 36)
         codes = [list_codes(grid, column[some]) for some in (x < 139.1, x > 139.1)]
-        one = made.estimate(*codes, simulations=20)
+        one = made.estimate(*codes)
         around = shapely.transform(west, lambda at: at + np.array([360, 0]))
-        assert all(made.estimate(at, east, simulations=20) == one for at in (west, around))
+        assert all(made.estimate(at, east) == one for at in (west, around))
         line = shapely.LineString([(139.1, 34), (139.1, 36)])
-        assert made.estimate_across(line, simulations=20).there == one
+        assert made.estimate_across(line).there == one
         for shape, code in (
             (shapely.box(0, 0, 1, 1), "flows-polygon-without-zone"),
             (line, "region-form"),
@@ -355,7 +355,7 @@ class TestCells:
                 made.estimate(shape, east)
         made.write(tmp_path / "out")
         again = geodp.open(tmp_path / "out")
-        assert again.estimate(west, east, simulations=20) == one
+        assert again.estimate(west, east) == one
         circle = Circle(shapely.Point(139.05, 35.05).buffer(0.05), 5.0)
         shapes = {"West": west, "Nowhere": shapely.box(0, 0, 1, 1), "Near": circle}
         listed = list_places(made.origins.grid, {**shapes, "Here": codes[0]}, 1)

@@ -165,7 +165,7 @@ def line(tmp_path):
 
 
 def test_flows_between_polygons_and_across_lines_are_estimated(written, line, tmp_path):
-    words = ("estimate", written, "--simulations", "20")
+    words = ("estimate", written)
     said = done(*words, "--polygons", write_regions(tmp_path, BOXES), "--json").stdout
     named = {(row["from"], row["to"]): row["value"] for row in json.loads(said)["estimates"]}
     assert [*named] == [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
@@ -178,7 +178,7 @@ def test_flows_between_polygons_and_across_lines_are_estimated(written, line, tm
 
 
 def test_what_is_estimated_is_said_in_one_way(written, tmp_path, monkeypatch):
-    words = ("estimate", written, "--simulations", "20")
+    words = ("estimate", written)
     path = write_regions(tmp_path, BOXES)
     for more in ((), ("--polygons", path, "--across", path), ("--polygon-name", "name")):
         assert geodp(*words, *more).returncode == 2
@@ -208,13 +208,13 @@ def test_two_labels_of_one_release_are_compared(shared):
     place = release.origins.grid.places[0]
     areas = [code[:6] for code in place.format(np.array([0, 11]), np.array([0, 0])).tolist()]
     flows = ("--from", areas[0], "--to", areas[1], "--from", areas[1], "--to", areas[0])
-    words = ("compare", shared.write(release), *flows, "--simulations", "20", "--label", "hour=8")
+    words = ("compare", shared.write(release), *flows, "--label", "hour=8")
     hours = ("--against", "hour=18")
     there, back = json.loads(done(*words, *hours, "--json").stdout)["differences"]
     assert there["name"] == f"{areas[0]} to {areas[1]}: hour=18 - hour=8"
     labels = {"hour": "8"}, {"hour": "18"}
     for one, ends in ((there, areas), (back, areas[::-1])):
-        found = release.compare(tuple(ends), labels=labels, simulations=20)
+        found = release.compare(tuple(ends), labels=labels)
         assert (one["value"], one["low"], one["high"]) == (found.value, found.low, found.high)
         assert one["low"] > 0
     assert sum(line.endswith("*") for line in done(*words, *hours).stdout.splitlines()) == 2
@@ -235,7 +235,7 @@ def test_a_direction_that_is_hidden_does_not_follow_from_both(line, shared):
     limit = max(counts[:2])
     hidden = [counts[0] < limit, counts[1] < limit, True]
     out = shared.write(publish(table, key=key, metadata={"display_below": limit}))
-    words = ("estimate", out, "--simulations", "20", "--across", line)
+    words = ("estimate", out, "--across", line)
     rows = json.loads(done(*words, "--json").stdout)["estimates"]
     assert [row["value"] for row in rows] == counts
     assert [row["below"] for row in rows] == hidden

@@ -164,8 +164,7 @@ def test_every_table_has_hours():
     clock.complete("none")
 
 
-TAKEN = ("self", "seed", "simulations", "origin", "count", "Count", "low", "noisy", "origin_x",
-         "flow", "origin_column")  # fmt: skip
+TAKEN = ("self", "origin", "count", "Count", "low", "noisy", "origin_x", "flow", "origin_column")
 
 
 @pytest.mark.parametrize("name", TAKEN)
