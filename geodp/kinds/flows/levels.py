@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from geodp.grid.grid import Grid
 from geodp.kinds.flows.options import MEASURED
-from geodp.kinds.flows.zones import count_zone_blocks, side_of_all
+from geodp.kinds.flows.zones import count_zone_blocks
 from geodp.options.option import as_keyword, check_together
 from geodp.privacy.loss import Budget
 
@@ -32,6 +32,9 @@ COARSE, CONCENTRATED, FINE = 5, 20, 50
 """Expected trips of a zone, times epsilon and divided by the trips of a unit: below the first,
 large blocks alone are measured; from the second on the smallest ones, if trips are concentrated;
 and from the third on in any case (docs/flows.md)."""
+
+SEVERAL = 4
+"""Fewest of the smallest blocks that a guess chooses, where there are as many zones."""
 
 LevelRule: TypeAlias = Literal[
     "given", "default", "few-trips", "more-trips", "many-trips", "concentrated"
@@ -114,13 +117,14 @@ def choose_levels(rule: LevelRule, grid: Grid, trips_a_loss: float) -> dict[int,
     """Choose sides of blocks and their shares of the budget by a rule, without given levels."""
     if rule == "default":
         single = trips_a_loss <= FEW_TRIPS or are_few_units(grid, trips_a_loss)
-        rule = "many-trips" if single else "more-trips"
-    levels = dict(RULES[rule])
+        levels = dict(RULES["many-trips" if single else "more-trips"])
+    else:
+        levels = dict(RULES[rule])
+        # One block of all zones would tell nothing of where their trips lead.
+        while min(levels) > 1 and count_zone_blocks(grid, min(levels)) < SEVERAL:
+            levels = {side // 2: share for side, share in levels.items()}
     while count_pairs(grid, min(levels)) > MOST_PAIRS:
         levels = {2 * side: share for side, share in levels.items()}
-    # One block that holds nearly all zones would tell nothing of where their trips lead.
-    while rule == "few-trips" and 1 < 2 * min(levels) > side_of_all(grid):
-        levels = {side // 2: share for side, share in levels.items()}
     return levels
 
 

@@ -133,16 +133,21 @@ def _tabulate(plans: Sequence[PlannedFlows]) -> list[str]:
     rows = [(one, one is plan) for plan in plans for one in (plan, *plan.others)]
     sides = sorted({side for one, _ in rows for side in one.pair_errors})
     lines = [
-        f"{'trips':>7}{'kept':>8}{'zone':>10}{'total':>10}   noisy pairs of blocks, by side",
-        " " * 35 + "".join(f"{side:>10}" for side in sides),
+        f"{'trips':>7}{'kept':>8}{'zone':>10}{'total':>10}   noisy pairs by side of blocks",
+        " " * 35 + "".join(f"{side:>8,}" for side in sides),
     ]
     for one, chosen in rows:
         kept = "-" if one.retained is None else f"{100 * one.retained:.0f} %"
-        errors = (one.end_error, one.total_error, *map(one.pair_errors.get, sides))
-        shown = "".join(f"{'-' if e is None else f'{e:,.3g}':>10}" for e in errors)
-        mark = "*" if chosen else " "
-        lines.append(f"{one.trips:>7,}{kept:>8}{shown}  {mark} {one.reason}{_show_labels(one)}")
-    return [*lines, "* Measured with these options."]
+        ends = "".join(f"{_show(e):>10}" for e in (one.end_error, one.total_error))
+        pairs = "".join(f"{_show(one.pair_errors.get(side)):>8}" for side in sides)
+        why = f"{'*' if chosen else ' '} {one.reason}{_show_labels(one)}"
+        lines.append(f"{one.trips:>7,}{kept:>8}{ends}{pairs}  {why}")
+    return [*lines, "* measured with these options; other rows: with another guess."]
+
+
+def _show(error: float | None) -> str:
+    """Show an error; that of what is not measured is a line."""
+    return "-" if error is None else f"{error:,.3g}"
 
 
 def _show_labels(one: PlannedFlows) -> str:
