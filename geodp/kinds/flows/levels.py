@@ -90,18 +90,19 @@ class FlowsOptions:
         """
         if self.levels is not None:
             return "given"
-        if self.expected_trips is None:
+        expected = self.expected_trips
+        if expected is None:
             return "concentrated" if self.concentrated else "default"
-
-        def expect(each: int) -> bool:
-            return self.expected_trips >= count_trips(each, grid, trips_a_loss)
-
+        more, thick, many = (
+            expected >= count_trips(each, grid, trips_a_loss)
+            for each in (COARSE, CONCENTRATED, FINE)
+        )
         # Of fewer trips, noise hides pairs of zones even where trips are concentrated.
-        if self.concentrated and expect(CONCENTRATED):
+        if self.concentrated and thick:
             return "concentrated"
-        if not expect(COARSE):
+        if not more:
             return "few-trips"
-        return "many-trips" if expect(FINE) else "more-trips"
+        return "many-trips" if many else "more-trips"
 
 
 DEFAULT_OPTIONS = FlowsOptions()

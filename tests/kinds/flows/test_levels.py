@@ -28,6 +28,7 @@ from tests.kinds.flows.test_publish import GRID, trips_on
 from tests.refusals import refuses
 
 LAND = coast(GRID)
+SMALL, LARGE = geodp.Grid.regular((4, 5)), geodp.Grid.regular((150, 150))
 
 GUESSES = [
     {},
@@ -61,9 +62,7 @@ def test_the_plan_shows_what_the_release_measures(grid, amounts, guess):
 
 
 @pytest.mark.parametrize("concentrated", [False, True])
-@pytest.mark.parametrize(
-    "grid", [GRID, UNITS, LAND, geodp.Grid.regular((4, 5)), geodp.Grid.regular((150, 150))]
-)
+@pytest.mark.parametrize("grid", [GRID, UNITS, LAND, SMALL, LARGE])
 def test_fewer_trips_or_more_noise_have_larger_blocks(grid, concentrated):
     def finest(trips, per_loss):
         options = FlowsOptions(expected_trips=trips, concentrated=concentrated)
