@@ -16,6 +16,7 @@ from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.series import AmountsSeriesOptions
 from geodp.kinds.amounts.series import prepare_series as prepare_amounts_series
 from geodp.kinds.amounts.streams import AmountTable
+from geodp.kinds.flows.levels import FlowsOptions
 from geodp.kinds.flows.publish import prepare_flows
 from geodp.kinds.households.publish import prepare_households
 from geodp.kinds.series.publish import SeriesOptions, prepare_series
@@ -63,9 +64,8 @@ def columns(tables):
 
 def flows(epsilon, more, levels=None):
     """All folders have a digest of both maps and the noisy pairs; ``alone``: without it."""
-    ready = prepare_flows(
-        counted(CELL.pairs(), 40 + more), request(epsilon), levels or {1: "19/20"}
-    )
+    options = FlowsOptions(levels=levels or {1: "19/20"})
+    ready = prepare_flows(counted(CELL.pairs(), 40 + more), request(epsilon), options)
     design, (trips,) = ready.design, ready.draw.args
     plan = design.plan
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from geodp import progress
+from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.kinds.flows.flows import Flows
+from geodp.kinds.flows.levels import FlowsOptions
 from geodp.kinds.flows.publish import FlowsDesign, declare_prior, prepare_flows
 from geodp.kinds.flows.zones import UnitZones, Zones, sum_pairs, zones_of
 from geodp.privacy.key import NoiseKey
@@ -178,6 +180,7 @@ class FlowsEvaluation:
         }
 
 
+@takes(FlowsOptions)
 def evaluate(
     table: CountTable,
     /,
@@ -188,14 +191,13 @@ def evaluate(
     neighbours: str = ADD_REMOVE,
     contribution: int | None = None,
     unit: str | None = None,
-    levels: Mapping[int, Budget] | None = None,
-    label_share: Budget | None = None,
     method: str | None = None,
     prior: Flows | CountTable | None = None,
     prior_source: str | None = None,
     trials: int = TRIALS,
     key: NoiseKey | None = None,
     public: bool = False,
+    **options: Any,
 ) -> FlowsEvaluation:
     """Measure how well flows would be placed, by releases that nobody sees.
 
@@ -211,7 +213,7 @@ def evaluate(
         :func:`geodp.flows.read_pings` has read.
     epsilon, rho, delta, neighbours, contribution, unit
         See :func:`geodp.flows.publish`.
-    levels, label_share, method, prior, prior_source
+    levels, expected_trips, concentrated, label_share, method, prior, prior_source
         See :func:`geodp.flows.publish`.
     trials : int
         Number of releases.
@@ -252,7 +254,7 @@ def evaluate(
     declared = None
     if prior is not None:
         declared = declare_prior(Zones.of(zones_of(table.grid)), prior, prior_source)
-    prepared = prepare_flows(table, request, levels, label_share, declared)
+    prepared = prepare_flows(table, request, FlowsOptions(**options), declared)
     return evaluate_prepared(prepared, table, trials, public=public)
 
 

@@ -50,9 +50,30 @@ MEASURED = joined(
         "--level",
         "Side of the blocks whose pairs are measured, in zones and a power of two, and their "
         "share of the budget: 4=2/5; repeatable. Both maps of ends share the rest.  [default: "
-        "by the trips of a person for each unit of epsilon]",
+        "by --expected-trips and --concentrated; without them, by the trips of a person for each "
+        "unit of epsilon]",
+        name="levels",
         many=True,
         metavar="SIDE=SHARE",
+        excludes=("expected_trips", "concentrated"),
+        group="Privacy",
+    ),
+    Option(
+        "--expected-trips",
+        "A public guess of all trips that are counted, such as 2e5; of a series those of one "
+        "period. The fewer, the larger are the blocks whose pairs are measured. Make it without "
+        "the data; geodp flows plan shows what it chooses.",
+        low=1.0,
+        high=1e15,
+        metavar="NUMBER",
+        everyday=True,
+        group="Privacy",
+    ),
+    Option(
+        "--concentrated",
+        "Most trips of a zone are expected to lead to a few zones, as flights do: the smallest "
+        "blocks whose pairs can be measured are. Know it without the data.",
+        type=bool,
         group="Privacy",
     ),
     LABELS.one("label_share"),

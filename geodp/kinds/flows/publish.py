@@ -5,7 +5,7 @@ A prior is declared before anything is charged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -27,6 +27,7 @@ from geodp.kinds.flows.flows import (
     table_of_pairs,
 )
 from geodp.kinds.flows.kind import StatedEndsPrior, StatedFlowsPrior
+from geodp.kinds.flows.levels import DEFAULT_OPTIONS, FlowsOptions, LevelRule
 from geodp.kinds.flows.methods import EndsOfFlows
 from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.reading.labels import require_free
@@ -223,15 +224,13 @@ class DrawnFlows:
     prior: StatedFlowsPrior | None
 
 
-@takes(make_request, Trips, without=(*OF_TABLES, "people"), o="origin")
+@takes(FlowsOptions, make_request, Trips, without=(*OF_TABLES, "people"), o="origin")
 def publish(
     table: CountTable | TableSource,
     /,
     *,
     grid: Grid | str | None = None,
     unit: str | None = None,
-    levels: Mapping[int, Budget] | None = None,
-    label_share: Budget | None = None,
     method: str | None = None,
     prior: Flows | CountTable | None = None,
     prior_source: str | None = None,
@@ -255,13 +254,6 @@ def publish(
         What is protected. Default: the unit whose trips the table bounds, or a person.
     contribution
         Most trips of one ``unit``, where no column of persons is named; you vouch for it.
-    levels : mapping, optional
-        Sides of the blocks whose pairs are measured, in zones and powers of two, and the share of
-        the budget of each: ``{4: "2/5", 8: "1/10"}``. Both maps of ends have half of the rest
-        each. Default: by the trips of a unit for each unit of epsilon, which are public.
-    label_share : int, float, str or Fraction, optional
-        Share of the budget for what is measured by label, where trips have labels (``by``).
-        Default: 3/20.
     method : str, optional
         Of both maps of ends: ``pyramid``, the default, with settings after a colon.
     prior : Flows or CountTable, optional
@@ -306,6 +298,7 @@ def publish(
     >>> bool(release.flows.table.count.sum() == ends[0] == ends[1])
     True
     """
+    measured = FlowsOptions(**pick(FlowsOptions, options))
     request = make_request(
         **pick(make_request, options), method=method, unit=choose_unit(table, unit)
     )
@@ -319,7 +312,7 @@ def publish(
     else:
         zones = Zones.of(zones_of(table.grid))
         declared = declare_prior(zones, prior, prior_source, left_out=leave_out_prior)
-    prepared = prepare_flows(table, request, levels, label_share, declared)
+    prepared = prepare_flows(table, request, measured, declared)
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
@@ -446,8 +439,7 @@ def estimate_ends(
 def prepare_flows(
     table: CountTable,
     request: Request,
-    levels: Mapping[int, Budget] | None = None,
-    label_share: Budget | None = None,
+    options: FlowsOptions = DEFAULT_OPTIONS,
     prior: FlowsPrior | None = None,
 ) -> Prepared[FlowsDesign, Flows]:
     """Do everything of :func:`publish` that comes before the charge; ``prior``: a declared one.
@@ -461,7 +453,7 @@ def prepare_flows(
     zones = Zones.of(zones_of(table.grid))
     bound = bound_contribution(table, request.terms.contribution)
     inputs = FlowsInputs(*state_tables([table], request), bound, prior)
-    design = design_flows(zones, table.grid.attributes, request, inputs, levels, label_share)
+    design = design_flows(zones, table.grid.attributes, request, inputs, options)
     return prepare_trips(design, table)
 
 
@@ -497,14 +489,11 @@ def design_flows(
     attributes: tuple[Attribute, ...],
     request: Request,
     inputs: FlowsInputs,
-    levels: Mapping[int, Budget] | None,
-    label_share: Budget | None,
+    options: FlowsOptions,
 ) -> FlowsDesign:
     """Design a release from public things alone; raises UsageError as :func:`publish` does."""
     terms, prior = request.terms.bound(inputs.bound), inputs.prior
-    plan = make_plan(
-        zones, terms, request.method, levels, request.key_origin, attributes, label_share
-    )
+    plan = make_plan(zones, terms, request.method, options, request.key_origin, attributes)
     stated = (*inputs.facts, describe_release(plan.whole.unit, plan.whole.spends))
     if prior is not None:
         stated = (*stated, describe_prior(prior.source))
@@ -520,30 +509,26 @@ def design_flows(
 def make_plan(
     zones: Zones,
     terms: Terms,
-    chosen: str | Mechanism | None,
-    levels: Mapping[int, Budget] | None,
+    chosen: str | Mechanism | None = None,
+    options: FlowsOptions = DEFAULT_OPTIONS,
     key_origin: str = "entropy",
     attributes: tuple[Attribute, ...] = (),
-    label_share: Budget | None = None,
+    rule: LevelRule | None = None,
 ) -> StreamsPlan:
     """Choose what is measured of flows, and with which noise, from public things only.
 
-    ``terms``: with a contribution. UsageError for a method, levels, labels or a budget that do not
-    fit.
+    ``terms``: with a contribution; ``rule``: what decides which blocks are measured, where it is
+    not what the options say. UsageError for a method, levels, labels or a budget that do not fit.
     """
-    amounts = amounts_of(terms.loss)
-    loss = amounts["epsilon"]
-    if loss is None:
-        # Noise of rho has the deviation of Laplace noise of this epsilon.
-        loss = cast(Any, 2 * float(cast(Any, amounts["rho"])) ** 0.5)
-    assert terms.contribution is not None
-    per_loss = float(terms.contribution / cast(Any, loss))
-    labels = choose_labels(zones, attributes, per_loss, label_share)
-    if levels is None:
-        design = StreamDesign.choose(zones.grid, per_loss, labels)
+    per_loss = count_trips_a_loss(terms)
+    labels = choose_labels(zones, attributes, per_loss, options.label_share)
+    rule = rule or options.find_rule(zones.grid, per_loss)
+    if rule == "given":
+        assert options.levels is not None
+        design = StreamDesign.of(options.levels, labels)
+        require_within(options.levels, zones.grid)
     else:
-        design = StreamDesign.of(levels, labels)
-        require_within(levels, zones.grid)
+        design = StreamDesign.choose(rule, zones.grid, per_loss, labels)
     design.require_fit(zones.grid)
     method = choose_pyramid(chosen, "Both ends of flows")
     ends = make_event(zones.grid, method, terms.share(design.end_share), key_origin)
@@ -551,6 +536,17 @@ def make_plan(
     for share in (*design.shares, *([] if labels is None else [labels.each])):
         whole.require_drawable(share)
     return StreamsPlan(zones, design, method, whole, ends, attributes)
+
+
+def count_trips_a_loss(terms: Terms) -> float:
+    """Count the trips of a unit for each unit of epsilon, by terms with a contribution."""
+    amounts = amounts_of(terms.loss)
+    loss = amounts["epsilon"]
+    if loss is None:
+        # Noise of rho has the deviation of Laplace noise of this epsilon.
+        loss = cast(Any, 2 * float(cast(Any, amounts["rho"])) ** 0.5)
+    assert terms.contribution is not None
+    return float(terms.contribution / cast(Any, loss))
 
 
 def choose_labels(

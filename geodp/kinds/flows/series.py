@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from geodp.errors import Rule
 from geodp.grid.axes import Attribute
 from geodp.kinds.flows.flows import Flows
 from geodp.kinds.flows.kind import FlowsSeriesCard
+from geodp.kinds.flows.levels import FlowsOptions
 from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.publish import (
     FlowsDesign,
@@ -22,7 +23,6 @@ from geodp.kinds.flows.publish import (
     require_pairs,
 )
 from geodp.kinds.flows.zones import Zones, zones_of
-from geodp.privacy.loss import Budget
 from geodp.release.inputs import choose_prior
 from geodp.release.periods import Periods
 from geodp.release.preview import warn_before_release
@@ -58,19 +58,15 @@ FlowsSeries = ReleasedPeriods[Flows, FlowsSeriesCard]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlowsSeriesOptions:
+class FlowsSeriesOptions(FlowsOptions):
     """Options of a series of flows; see :func:`publish_series`.
 
     Attributes
     ----------
     person : {"all", "one"}
-    levels : mapping of int to share, optional
-    label_share : share, optional
     """
 
     person: Person
-    levels: Mapping[int, Budget] | None = None
-    label_share: Budget | None = None
 
 
 @takes(FlowsSeriesOptions, make_request, without=(*OF_TABLES, "people"))
@@ -103,7 +99,7 @@ def publish_series(
         and each has all of it. You assert this. A unit such as a person-day is in one.
     unit, contribution
         As for :func:`geodp.flows.publish`, of one period.
-    levels, label_share, method
+    levels, expected_trips, concentrated, label_share, method
         See :func:`geodp.flows.publish`; the same in all periods.
     prior, prior_source, leave_out_prior : optional
         See :func:`geodp.flows.publish`; one prior for every period, of which each learns by itself
@@ -202,6 +198,6 @@ def design_series(
     sharing = share_periods(zones.grid, method, terms, periods, options.person)
 
     def make(each: Request) -> FlowsDesign:
-        return design_flows(zones, attributes, each, inputs, options.levels, options.label_share)
+        return design_flows(zones, attributes, each, inputs, options)
 
     return design_periods(make, FlowsSeriesCard, periods, sharing, request, inputs)

@@ -24,7 +24,15 @@ from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.kinds.flows.estimator import AT_ONCE, NoisyPairs
 from geodp.kinds.flows.label_model import NoisyLabels, find_cells
-from geodp.kinds.flows.zones import Zones, count_zone_blocks, pairs_of, side_of_all
+from geodp.kinds.flows.levels import (
+    FEW_TRIPS,
+    MOST_PAIRS,
+    LevelRule,
+    are_few_units,
+    choose_levels,
+    count_pairs,
+)
+from geodp.kinds.flows.zones import Zones, pairs_of, side_of_all
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees import informed
 from geodp.mechanisms.trees.traversal import Traversal
@@ -38,22 +46,6 @@ from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
 from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray, KeyedCounts
-
-MOST_PAIRS = 1 << 26
-"""Most pairs of blocks of one level: all of them are measured."""
-
-FEW_TRIPS = 2
-"""Trips of a unit for each unit of epsilon up to which single zones are measured by pairs."""
-
-FEW_UNITS = 1 << 23
-"""Pairs of areal units, times the trips of a unit of privacy for each unit of epsilon, up to which
-single ones are measured (docs/measured/flows.md)."""
-
-MANY = {4: Fraction(4, 10), 8: Fraction(1, 10)}
-"""Shares by side where a unit has many trips: the noise of finer pairs hides all of them."""
-
-FEW = {1: Fraction(40, 100), 2: Fraction(25, 100), 4: Fraction(10, 100), 8: Fraction(5, 100)}
-"""Shares by side where a unit has few trips."""
 
 DEFAULT_LABEL_SHARE = Fraction(3, 20)
 """Default share of all counts by label; the rest measures flows as without labels."""
@@ -194,13 +186,12 @@ class StreamDesign:
         return made
 
     @classmethod
-    def choose(cls, grid: Grid, trips_a_loss: float, labels: LabelDesign | None = None) -> Self:
-        """Choose levels for a grid; ``trips_a_loss``: trips of a unit, for each unit of epsilon."""
+    def choose(
+        cls, rule: LevelRule, grid: Grid, trips_a_loss: float, labels: LabelDesign | None = None
+    ) -> Self:
+        """Choose levels for a grid, as of :func:`choose_levels`; they share what labels leave."""
         left = 1 if labels is None else 1 - labels.share
-        few = trips_a_loss <= FEW_TRIPS or are_few_units(grid, trips_a_loss)
-        levels = dict(FEW if few else MANY)
-        while count_pairs(grid, min(levels)) > MOST_PAIRS:
-            levels = {2 * side: share for side, share in levels.items()}
+        levels = choose_levels(rule, grid, trips_a_loss)
         return cls.of({side: str(share * left) for side, share in levels.items()}, labels)
 
     def require_fit(self, grid: Grid) -> None:
@@ -222,16 +213,6 @@ def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
             "levels=).",
             code="flows-level-too-large",
         )
-
-
-def are_few_units(grid: Grid, trips_a_loss: float) -> bool:
-    """Return whether zones are areal units that are few and large, with many trips each."""
-    return not grid.names.on_map and count_pairs(grid, 1) * trips_a_loss <= FEW_UNITS
-
-
-def count_pairs(grid: Grid, side: int) -> int:
-    """Count the pairs of blocks of a side."""
-    return count_zone_blocks(grid, side) ** 2
 
 
 def read_label_share(share: Budget | None) -> Fraction:

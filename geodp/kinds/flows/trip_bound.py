@@ -7,9 +7,10 @@ by a quantile of the units, has a charge of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey
+from geodp.kinds.flows.levels import FlowsOptions, LevelRule, explain_rule
 from geodp.kinds.flows.methods import EndsOfFlows
-from geodp.kinds.flows.publish import make_plan
+from geodp.kinds.flows.publish import count_trips_a_loss, make_plan
 from geodp.kinds.flows.reading.labels import By, TripLabels
 from geodp.kinds.flows.reading.options import COUNTED
 from geodp.kinds.flows.reading.reader import RowReader
@@ -64,6 +66,14 @@ class PlannedFlows:
         Standard error of a noisy count by label; None: flows have no labels.
     label_sides : tuple of int
         Sides of the blocks of ends, and of pairs, that are counted by label; empty without labels.
+    shares : mapping of int to str
+        Share of the budget of the pairs of each side: an exact fraction.
+    rule : {"given", "default", "few-trips", "more-trips", "many-trips", "concentrated"}
+        What decides which blocks are measured.
+    reason : str
+        When it decides, as the end of a sentence.
+    others : tuple of PlannedFlows
+        What the release would be by the other rules, but with the same options.
     """
 
     trips: int
@@ -74,8 +84,13 @@ class PlannedFlows:
     retained: float | None
     label_error: float | None = None
     label_sides: tuple[int, ...] = ()
+    shares: Mapping[int, str] = field(default_factory=dict)
+    rule: LevelRule = "default"
+    reason: str = ""
+    others: tuple[PlannedFlows, ...] = field(default=(), repr=False)
 
 
+@takes(FlowsOptions)
 def plan(
     grid: Grid | str,
     *,
@@ -84,14 +99,13 @@ def plan(
     rho: Budget | None = None,
     delta: Budget | None = None,
     neighbours: str = ADD_REMOVE,
-    levels: Mapping[int, Budget] | None = None,
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
-    label_share: Budget | None = None,
     method: str | None = None,
     mean_trips: float | None = None,
+    **options: Any,
 ) -> PlannedFlows:
-    """Compute the noise of a release of flows, in closed form.
+    """Compute the noise of a release of flows, in closed form, and of what other guesses choose.
 
     Parameters
     ----------
@@ -104,7 +118,9 @@ def plan(
         taken as geometric: many have few, and few have many.
     by, labels
         See :func:`geodp.flows.read_trips`.
-    epsilon, rho, delta, neighbours, levels, label_share, method
+    epsilon, rho, delta, neighbours, method
+        See :func:`geodp.flows.publish`.
+    levels, expected_trips, concentrated, label_share
         See :func:`geodp.flows.publish`.
 
     Examples
@@ -118,6 +134,11 @@ def plan(
     ... )
     >>> round(few.retained, 2), round(many.retained, 2), many.pair_errors[4] > few.pair_errors[4]
     (0.54, 0.79, True)
+    >>> guessed = geodp.flows.plan(
+    ...     geodp.Grid.regular((40, 40)), trips=10, epsilon=1, expected_trips=20_000
+    ... )
+    >>> dict(guessed.shares), guessed.reason
+    ({8: '1/4'}, 'fewer than 160,000 trips are expected')
     """
     require_bounds(trips, trips)
     if mean_trips is not None and not 1 < mean_trips < float("inf"):
@@ -128,20 +149,36 @@ def plan(
     zones = Zones.of(Grid.mesh(grid) if isinstance(grid, str) else grid)
     terms = Terms.of(epsilon, rho, delta, neighbours, trips)
     attributes = TripLabels.of(by, labels or {}, None).attributes
-    made = make_plan(zones, terms, method, levels, attributes=attributes, label_share=label_share)
-    errors = EndsOfFlows.of(made.method).block_errors(zones.grid, made.ends)
-    sides, by_label = made.design.sides, made.design.labels
-    return PlannedFlows(
-        trips,
-        None if errors is None else errors[-1].largest,
-        None if errors is None else errors[0].largest,
-        {side: law.variance**0.5 for side, law in zip(sides, made.laws, strict=True)},
-        # Also of blocks of a unit that lies nowhere.
-        {side: zones.blocks(side).number ** 2 for side in sides},
-        None if mean_trips is None else retained_share(trips, mean_trips),
-        None if made.label_law is None else made.label_law.variance**0.5,
-        () if by_label is None else (by_label.side, by_label.pair_side),
-    )
+    asked, per_loss = FlowsOptions(**options), count_trips_a_loss(terms)
+    retained = None if mean_trips is None else retained_share(trips, mean_trips)
+
+    def describe(rule: LevelRule) -> PlannedFlows:
+        made = make_plan(zones, terms, method, asked, attributes=attributes, rule=rule)
+        errors = EndsOfFlows.of(made.method).block_errors(zones.grid, made.ends)
+        sides, by_label = made.design.sides, made.design.labels
+        return PlannedFlows(
+            trips,
+            None if errors is None else errors[-1].largest,
+            None if errors is None else errors[0].largest,
+            {side: law.variance**0.5 for side, law in zip(sides, made.laws, strict=True)},
+            # Also of blocks of a unit that lies nowhere.
+            {side: zones.blocks(side).number ** 2 for side in sides},
+            retained,
+            None if made.label_law is None else made.label_law.variance**0.5,
+            () if by_label is None else (by_label.side, by_label.pair_side),
+            {side: str(share) for side, share in zip(sides, made.design.shares, strict=True)},
+            rule,
+            explain_rule(rule, zones.grid, per_loss),
+        )
+
+    chosen = asked.find_rule(zones.grid, per_loss)
+    made, others = describe(chosen), list[PlannedFlows]()
+    for rule in get_args(LevelRule):
+        # Noise of a smaller share may be too wide to be drawn.
+        with suppress(UsageError):
+            if rule not in ("given", chosen):
+                others.append(describe(rule))
+    return replace(made, others=tuple(others))
 
 
 def retained_share(trips: int, mean: float) -> float:

@@ -119,7 +119,7 @@ def test_measurements_are_those_without_a_prior():
 def draw_ends(priors=(), table=None, budget="1/4"):
     """Both maps of ends with a fixed key, and all draws that were made of it."""
     terms = Terms.of(epsilon=budget, contribution=3)
-    plan = make_plan(Zones.of(GRID), terms, None, None, "fixed")
+    plan = make_plan(Zones.of(GRID), terms, key_origin="fixed")
     trips = TripStreams.of(trips_on() if table is None else table, plan.zones)
     with listening() as wire:
         made = plan.draw_ends(trips, KEY.restrict(plan.declare()), priors)

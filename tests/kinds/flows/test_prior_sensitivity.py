@@ -13,7 +13,7 @@ from geodp.privacy.terms import Terms
 from tests.kinds.flows.test_publish import GRID, trips_on
 
 ZONES = Zones.of(GRID)
-PLAN = make_plan(ZONES, Terms.of(epsilon="1/2", contribution=2), None, None, "fixed")
+PLAN = make_plan(ZONES, Terms.of(epsilon="1/2", contribution=2), key_origin="fixed")
 REAL = NodeNoise.families
 
 

@@ -13,6 +13,7 @@ import geodp
 from geodp.grid.axes import Attribute
 from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.kinds.flows.flows import table_of_pairs
+from geodp.kinds.flows.levels import FlowsOptions
 from geodp.kinds.flows.publish import estimate_ends, make_plan
 from geodp.kinds.flows.streams import (
     DESTINATIONS,
@@ -110,10 +111,12 @@ class Form:
         """The plan of a release with a bound of trips."""
         terms = Terms.of(**amounts, neighbours=neighbours, contribution=trips)
         method = None if self.grid.hierarchy else "pyramid:setting=R"
-        given = (Zones.of(self.grid), terms, method, levels, key_origin)
+        share = None if self.side is None else SHARE
+        modes = () if self.side is None else (Attribute("mode", MODES),)
+        options = FlowsOptions(levels=levels, label_share=share)
+        made = make_plan(Zones.of(self.grid), terms, method, options, key_origin, modes)
         if self.side is None:
-            return make_plan(*given)
-        made = make_plan(*given, (Attribute("mode", MODES),), SHARE)
+            return made
         return replace(made, design=StreamDesign.of(levels, LabelDesign(self.side, SHARE)))
 
 
@@ -250,7 +253,8 @@ def test_shares_add_up_exactly():
         assert 2 * design.end_share + sum(design.shares) == 1
         for share in (None, "1/7", "0.3"):
             terms, modes = Terms.of(epsilon=1, contribution=1), (Attribute("mode", MODES),)
-            design = make_plan(Zones.of(MAP[0]), terms, None, levels, "fixed", modes, share).design
+            options = FlowsOptions(levels=levels, label_share=share)
+            design = make_plan(Zones.of(MAP[0]), terms, None, options, "fixed", modes).design
             assert 2 * design.end_share + sum(design.shares) + design.labels.share == 1
             assert 3 * design.labels.each == design.labels.share
 

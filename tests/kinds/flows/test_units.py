@@ -18,9 +18,9 @@ from geodp.grid.unit_map import find_land
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.polygons import Circle
 from geodp.kinds.flows import zones as of_zones
+from geodp.kinds.flows.levels import choose_levels
 from geodp.kinds.flows.page import MOST_PLACES, choose_units, list_places
 from geodp.kinds.flows.publish import prepare_flows
-from geodp.kinds.flows.streams import StreamDesign
 from geodp.kinds.flows.zones import (
     LEAST_LAW,
     UnitLaw,
@@ -310,7 +310,7 @@ def test_the_fingerprint_knows_which_units_a_block_has():
 )
 def test_single_units_are_measured_where_they_are_few(number, trips, sides):
     grid = grid_of_units({"unit": [f"{one:05d}" for one in range(number)]}, "made up")
-    assert StreamDesign.choose(grid, trips).sides == sides
+    assert tuple(choose_levels("default", grid, trips)) == sides
 
 
 def test_units_of_several_levels(shared):

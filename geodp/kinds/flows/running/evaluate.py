@@ -16,7 +16,7 @@ from geodp.cli.running import report_progress
 from geodp.kinds.flows.options import EVALUATED
 from geodp.kinds.flows.running.inputs import (
     make_trips_reader,
-    read_levels,
+    read_measured,
     read_prior,
     split_grid,
 )
@@ -46,11 +46,12 @@ def evaluate(**options: Any) -> None:
     """
     require_free(options["output"], "--output", (".json",), overwrite=options["overwrite"])
     from geodp.kinds.flows.evaluation import evaluate_prepared
+    from geodp.kinds.flows.levels import FlowsOptions
     from geodp.kinds.flows.publish import prepare_flows
     from geodp.privacy.key import NoiseKey
     from geodp.release.request import Request
 
-    (grid, labels), levels = split_grid(options), read_levels(options["level"])
+    (grid, labels), measured = split_grid(options), FlowsOptions(**read_measured(options))
     key = None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
     terms = terms_of(options)
     request = Request(terms=terms, method=options["method"], key=key, allow_empty=True)
@@ -59,7 +60,7 @@ def evaluate(**options: Any) -> None:
         prior = read_prior(options, grid)
         progress.begin("Reading")
         table = reader.read([*options["inputs"]])
-        prepared = prepare_flows(table, request, levels, options["label_share"], prior)
+        prepared = prepare_flows(table, request, measured, prior)
         trials, public = options["trials"], options["public_input"]
         evaluation = evaluate_prepared(prepared, table, trials, public=public)
     document = json.dumps(evaluation.to_dict(), ensure_ascii=False, indent=1)

@@ -33,17 +33,18 @@ NOT_COUNTED: dict[str, Any] = {
 """Values of shared options on counts, where rows are not counted."""
 
 
-def read_levels(texts: Sequence[str]) -> dict[int, str] | None:
-    """Read the levels of a command; None without one, UsageError for another form."""
+def read_measured(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the fields of FlowsOptions; UsageError for levels of another form."""
     from geodp.kinds.flows.streams import LEVELS_FORM
 
     levels: dict[int, str] = {}
-    for text in texts:
+    for text in options["levels"]:
         side, equals, share = (part.strip() for part in text.partition("="))
         if not equals or not side.isdecimal() or int(side) in levels:
             raise UsageError(LEVELS_FORM)
         levels[int(side)] = share
-    return levels or None
+    names = ("expected_trips", "concentrated", "label_share")
+    return {"levels": levels or None, **{name: options[name] for name in names}}
 
 
 def read_by(options: Mapping[str, Any]) -> dict[str, str]:

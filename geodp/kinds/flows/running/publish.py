@@ -16,7 +16,7 @@ from geodp.cli.running import carry_out
 from geodp.kinds.flows.options import PUBLISHED, SERIES
 from geodp.kinds.flows.running.inputs import (
     make_trips_reader,
-    read_levels,
+    read_measured,
     read_prior,
     split_grid,
 )
@@ -82,7 +82,7 @@ class FlowsPublishing(TablesPublishing):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
-        (self.grid, self.labels), self.levels = split_grid(options), read_levels(options["level"])
+        (self.grid, self.labels), self.measured = split_grid(options), read_measured(options)
         # The prior of a request is one of counts, and is read from another kind of file.
         self.request = self.read_request(method=options["method"], prior=None)
         self.reader = self.make_reader(options)
@@ -107,11 +107,12 @@ class FlowsPublishing(TablesPublishing):
 
     def prepare(self) -> Prepared[Any, Any]:
         """Read the trips, and prepare their release."""
+        from geodp.kinds.flows.levels import FlowsOptions
         from geodp.kinds.flows.publish import prepare_flows
 
-        known, share = self.read_known(), self.options["label_share"]
+        known, measured = self.read_known(), FlowsOptions(**self.measured)
         table = self.reader.read([*self.options["inputs"]])
-        return prepare_flows(table, self.request, self.levels, share, **known)
+        return prepare_flows(table, self.request, measured, **known)
 
     def read_known(self) -> dict[str, Any]:
         """Read the prior, a public file: what is wrong with it is told before trips are read."""
@@ -126,10 +127,11 @@ class FlowsPublishing(TablesPublishing):
 
     def design(self, inputs: FlowsInputs) -> StoredDesign:
         """Design the release from the inputs of an interrupted run."""
+        from geodp.kinds.flows.levels import FlowsOptions
         from geodp.kinds.flows.publish import design_flows
 
-        share = self.options["label_share"]
-        return design_flows(*self.find_domain(), self.request, inputs, self.levels, share)
+        measured = FlowsOptions(**self.measured)
+        return design_flows(*self.find_domain(), self.request, inputs, measured)
 
     def list_trials(self, prepared: Prepared[Any, Any]) -> list[Any]:
         """List a release of empty tables and noisy pairs."""
@@ -199,8 +201,7 @@ class FlowsSeriesPublishing(PeriodsPublishing, FlowsPublishing):
         """What is asked of the series."""
         from geodp.kinds.flows.series import FlowsSeriesOptions
 
-        person, share = self.options["person_in"], self.options["label_share"]
-        return FlowsSeriesOptions(person=person, levels=self.levels, label_share=share)
+        return FlowsSeriesOptions(person=self.options["person_in"], **self.measured)
 
     def read_period(self, options: dict[str, Any]) -> CountTable:
         """Read the trips of one period."""

@@ -18,7 +18,7 @@ from geodp.kinds.flows.running.inputs import (
     RULES,
     make_trips_reader,
     read_by,
-    read_levels,
+    read_measured,
     split_grid,
 )
 from geodp.kinds.flows.running.options import PersonsCommand
@@ -26,6 +26,8 @@ from geodp.kinds.selection.running import FIELDS, SelectionPublishing
 from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from geodp.kinds.flows.trip_bound import PlannedFlows
     from geodp.kinds.selection.selected import Selected, SelectionDesign
     from geodp.release.transaction import Prepared
@@ -108,27 +110,44 @@ def plan(**options: Any) -> None:
     \b
     geodp flows plan --grid regular:47x84 --trips 5 --trips 10 --epsilon 1 --mean-trips 7
 
-    Standard errors of the ends of one zone and of noisy pairs of blocks, where nothing is clamped.
+    Standard errors of the ends of one zone and of noisy pairs of blocks, where nothing is clamped:
+    of the blocks that are measured (*), and of those that another guess would choose
+    (--expected-trips, --concentrated).
     """
     from geodp.kinds.flows.trip_bound import plan as make_plan
 
     # A plan reads no inputs, of which a mask or regions might be one.
     options = {**options, "inputs": ()}
     grid, labels = split_grid(options)
-    names = ("method", "mean_trips", "label_share", *PLANNED_FIELDS)
-    given = {name: options[name] for name in names} | {"by": read_by(options), "labels": labels}
-    levels = read_levels(options["level"])
-    rows = [make_plan(grid, trips=one, levels=levels, **given) for one in options["trips"]]
+    given = {name: options[name] for name in ("method", "mean_trips", *PLANNED_FIELDS)}
+    given |= {"by": read_by(options), "labels": labels, **read_measured(options)}
+    rows = [make_plan(grid, trips=one, **given) for one in options["trips"]]
     if options["as_json"]:
         click.echo(json.dumps([asdict(one) for one in rows], indent=1))
         return
-    click.echo(f"{'trips':>7}{'kept':>8}{'zone':>10}{'total':>10}   noisy pairs by side of blocks")
-    for one in rows:
+    click.echo("\n".join(_tabulate(rows)))
+
+
+def _tabulate(plans: Sequence[PlannedFlows]) -> list[str]:
+    """Return the lines of the table of plans for people, each with what other guesses choose."""
+    rows = [(one, one is plan) for plan in plans for one in (plan, *plan.others)]
+    sides = sorted({side for one, _ in rows for side in one.pair_errors})
+    lines = [
+        f"{'trips':>7}{'kept':>8}{'zone':>10}{'total':>10}   noisy pairs by side of blocks",
+        " " * 35 + "".join(f"{side:>8,}" for side in sides),
+    ]
+    for one, chosen in rows:
         kept = "-" if one.retained is None else f"{100 * one.retained:.0f} %"
-        ends = ("-" if e is None else f"{e:,.3g}" for e in (one.end_error, one.total_error))
-        pairs = ", ".join(f"{side}: {error:,.3g}" for side, error in one.pair_errors.items())
-        shown = "".join(f"{text:>10}" for text in ends)
-        click.echo(f"{one.trips:>7,}{kept:>8}{shown}   {pairs}{_show_labels(one)}")
+        ends = "".join(f"{_show(e):>10}" for e in (one.end_error, one.total_error))
+        pairs = "".join(f"{_show(one.pair_errors.get(side)):>8}" for side in sides)
+        why = f"{'*' if chosen else ' '} {one.reason}{_show_labels(one)}"
+        lines.append(f"{one.trips:>7,}{kept:>8}{ends}{pairs}  {why}")
+    return [*lines, "* measured with these options; other rows: with another guess."]
+
+
+def _show(error: float | None) -> str:
+    """Show an error; that of what is not measured is a line."""
+    return "-" if error is None else f"{error:,.3g}"
 
 
 def _show_labels(one: PlannedFlows) -> str:

@@ -1,6 +1,7 @@
 """``geodp flows`` and what uses its releases, as far as other kinds have no such words."""
 
 import json
+from fractions import Fraction
 
 import geopandas
 import numpy as np
@@ -62,12 +63,29 @@ def test_the_space_that_is_required_does_not_depend_on_trips(trips, tmp_path, mo
     assert required == [2 * 64**2 + 2 * 64] * 3
 
 
+def test_the_plan_stars_what_is_published(call, tmp_path):
+    guess = ("--expected-trips", "2e3", "--by", "mode", "--labels", "mode=walk,car")
+    asked = ("flows", "plan", *GRID, "--trips", "4", "--epsilon", "1", *guess)
+    (plan,) = json.loads(done(*asked, "--json").stdout)
+    starred = [line for line in done(*asked).stdout.splitlines() if "  * " in line]
+    assert len(starred) == 1
+    assert plan["reason"] in starred[0]
+    done(*call, *guess[:2])
+    index = json.loads((tmp_path / "out" / "public" / "flows.json").read_text())
+    levels = index["guarantee"]["levels"]
+    # Labels take their share of each.
+    left = 1 - Fraction(3, 20)
+    shares = {str(one["side"]): str(left * Fraction(one["share"])) for one in levels}
+    assert plan["shares"] == shares
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (("--unit", "person-day"), "--time"),
         (("--level", "4"), "Levels"),
         (("--level", "4=2"), "Levels"),
+        (("--level", "4=1/2", "--concentrated"), "not both"),
         (("--where", "day"), "--where is written NAME=VALUE"),
         (("--method", "topdown"), "pyramid"),
         (("--pairs",), "one map"),
