@@ -3,7 +3,6 @@
 from tests.contract.using import DONE, WRONG_CALL, require_refused
 
 OWN = {
-    "counts": ("--interval", "worst-case"),
     "flows": ("--simulations", "20"),
     "amounts": ("--quantile", "0.5"),
 }
