@@ -201,12 +201,13 @@ def _refuse_others(context: click.Context, kind: str) -> None:
 
 
 def _list_kinds(kinds: Sequence[str]) -> str:
+    """Return the names of kinds as a sentence lists them."""
     *others, last = kinds
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def read_kind_options(kind: Kind | None) -> dict[str, Any]:
-    """Return the values of the options that only a kind has, by name; None: that of a table.
+    """Return the values of options that not all kinds have, by name; None: the kind of a table.
 
     Raises UsageError for given options of another kind.
     """

@@ -152,7 +152,8 @@ class StreamErrors:
         Released members are at most ``max_size - 1`` for each released household. Where that many
         are possible, members may have been lost with households that were released as fewer or as
         none, and their own errors do not tell how many. That the true ones, too, are at most as
-        many for each true household always holds. In the worst case a clamp took of both.
+        many for each true household always holds. In the worst case a clamp took of both alike, so
+        that their margins are added up.
         """
         most, persons = self.max_size - 1, members.add(households)
         if interval == WORST_CASE:
