@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.public import load
 from bench.tables import fill, markdown, table
+from geodp.accuracy.interval import USUAL, WORST_CASE
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.amounts.clip import find_dense_method
@@ -302,6 +303,7 @@ def measure(
     result: dict[str, Any] = {name: saved.get(name, []) for name in ("settings", *PARTS)}
     once: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
         "cost": lambda: measure_cost(data),
+        "alone": lambda: (row for one in epsilon for row in cover_alone(one, RELEASES)),
     }
     result |= {part: [*once[part]()] for part in chosen if part in once}
     if {*chosen} <= {*once}:
@@ -312,7 +314,6 @@ def measure(
         "sums": lambda one: measure_sums(truth, one, trials),
         "medians": lambda one: measure_medians(truth, one, trials),
         "coverage": lambda one: cover(truth, one, min(trials, COVERED)),
-        "alone": lambda one: cover_alone(one, RELEASES),
         "differences": lambda one: cover_differences(truth, one, min(trials, COMPARED)),
     }
     for part in chosen:
@@ -485,14 +486,18 @@ def cover(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[dict[str, An
 
 
 def hold(
-    truth: Truth, epsilon: Fraction, trial: int, boxes: list[tuple[slice, slice]]
+    truth: Truth,
+    epsilon: Fraction,
+    trial: int,
+    boxes: list[tuple[slice, slice]],
+    interval: str = USUAL,
 ) -> Iterator[tuple[float, list[bool | None]]]:
     """Yield the released records of squares, and which of their intervals hold the truth."""
     both = publish_amounts(truth, epsilon, trial)
     medians = publish_amounts(truth, epsilon, trial, classes=True, means=False)
     regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
-    found = zip(both.estimate_all(regions), medians.estimate_all(regions), boxes, strict=True)
-    for one, other, box in found:
+    found = (release.estimate_all(regions, interval=interval) for release in (both, medians))
+    for one, other, box in zip(*found, boxes, strict=True):
         n, s = int(truth.number[box].sum()), int(truth.total[box].sum())
         shown: list[bool | None] = [
             one.count.low <= n <= one.count.high,
@@ -592,11 +597,14 @@ def cover_alone(epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
     """Yield how often intervals hold where people live alone, or amounts lie alone."""
     for name, cells, incomes, boxes in list_alone():
         truth = truth_of(cells, incomes)
-        rows = []
+        rows: dict[str, list[list[bool | None]]] = {USUAL: [], WORST_CASE: []}
         # Many squares of one map need fewer releases.
         for trial in range(max(trials // len(boxes), trials // 5)):
-            rows += [shown for _, shown in hold(truth, epsilon, 2000 + trial, boxes)]
-        yield {"epsilon": str(epsilon), "map": name, "intervals": len(rows)} | share(rows)
+            for interval, each in rows.items():
+                each += [one for _, one in hold(truth, epsilon, 2000 + trial, boxes, interval)]
+        first = {"epsilon": str(epsilon), "map": name, "intervals": len(rows[USUAL])}
+        bound = {f"{part}, worst case": value for part, value in share(rows[WORST_CASE]).items()}
+        yield first | share(rows[USUAL]) | bound
 
 
 def truth_of(cells: Dense, incomes: NDArray[Any]) -> Truth:
@@ -680,8 +688,11 @@ def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     shares: tuple[str, ...] = (*NAMES, "means known", "medians known")
     if part not in ("coverage", "alone", "differences"):
         return rows
+    first = ("epsilon", "map", "intervals", "squares", "released records", "pairs")
+    if part == "alone":
+        shares = (*shares, *(f"{name}, worst case" for name in NAMES))
     return [
-        {name: value for name, value in row.items() if name not in shares}
+        {name: value for name, value in row.items() if name in first}
         | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}
         for row in rows
     ]

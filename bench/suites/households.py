@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.public import load_households
 from bench.tables import fill, markdown, table
+from geodp.accuracy.interval import USUAL, WORST_CASE
+from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.households import streams as of_streams
 from geodp.kinds.households.inputs import Streams, sizes_of
@@ -73,7 +75,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument(
+        "--parts",
+        type=lambda text: text.split(","),
+        metavar="A,B",
+        help=f"of {', '.join(MEASURED)}; default: all. Others are kept as they were measured",
+    )
 
+
+MEASURED = ("rows", "coverage", "full")
+"""What is measured; errors and bias are tables of the rows."""
 
 EPSILONS = (Fraction(1), Fraction(1, 10))
 
@@ -186,28 +197,47 @@ def measure(
     data: Path | None = None,
     epsilon: tuple[Fraction, ...] = EPSILONS,
     trials: int = 20,
+    parts: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Measure errors of every method, and the coverage of intervals."""
-    truth = Truth.of(load_households(data))
-    rows, coverage = [], []
-    for one in epsilon:
-        for (protect, name), method in METHODS.items():
-            keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
-            found = [errors_of(truth, *method(truth, one, key)) for key in keys]
-            mean = {part: np.mean([each[part] for each in found], axis=0) for part in found[0]}
-            rows.append(
-                {"epsilon": str(one), "protected": protect, "method": name}
-                | {part: values.tolist() for part, values in mean.items()}
-            )
-        for protect in ("person", "household"):
-            for row in cover(truth, protect, one, min(trials, COVERED)):
-                coverage.append({"epsilon": str(one), "protected": protect, **row})
-    full = [
-        cover_full(kind, size, share, min(trials, FULL_TRIALS))
-        for kind in FULL_MAPS
-        for size, share in FULL
-    ]
-    return {"settings": {"trials": trials}, "rows": rows, "coverage": coverage, "full": full}
+    """Measure errors of every method, and the coverage of intervals.
+
+    Of ``parts`` only, where these are named; others are taken from the saved figures.
+    """
+    chosen = parts or [*MEASURED]
+    if unknown := [part for part in chosen if part not in MEASURED]:
+        raise UsageError(f"parts are of: {', '.join(MEASURED)}; not {', '.join(unknown)}.")
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    result = {name: saved.get(name, []) for name in ("settings", *MEASURED)}
+    truth = Truth.of(load_households(data)) if {*chosen} != {"full"} else None
+    if truth is not None and "rows" in chosen:
+        result["rows"] = [row for one in epsilon for row in measure_methods(truth, one, trials)]
+        result["settings"] = {"trials": trials}
+    if truth is not None and "coverage" in chosen:
+        result["coverage"] = [
+            {"epsilon": str(one), "protected": protect, **row}
+            for one in epsilon
+            for protect in ("person", "household")
+            for row in cover(truth, protect, one, min(trials, COVERED))
+        ]
+    if "full" in chosen:
+        result["full"] = [
+            cover_full(kind, size, share, min(trials, FULL_TRIALS))
+            for kind in FULL_MAPS
+            for size, share in FULL
+        ]
+    return result
+
+
+def measure_methods(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield the errors of every method."""
+    keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
+    for (protect, name), method in METHODS.items():
+        found = [errors_of(truth, *method(truth, epsilon, key)) for key in keys]
+        mean = {part: np.mean([each[part] for each in found], axis=0) for part in found[0]}
+        yield (
+            {"epsilon": str(epsilon), "protected": protect, "method": name}
+            | {part: values.tolist() for part, values in mean.items()}
+        )
 
 
 def sum_squares(counts: Dense, side: int) -> Dense:
@@ -276,7 +306,7 @@ def cover(truth: Truth, protect: str, epsilon: Fraction, trials: int) -> Iterato
 def cover_full(kind: str, size: int, share: float, trials: int) -> dict[str, Any]:
     """Measure how often intervals of persons of a cell hold the truth where households are full."""
     grid, (occupied, numbers) = geodp.Grid.regular((32, 32)), FULL_MAPS[kind]
-    estimated, unlisted = list[bool](), list[bool]()
+    usual, bound, unlisted = list[bool](), list[bool](), list[bool]()
     for trial in range(trials):
         draw, homes = np.random.default_rng(trial), np.zeros((32, 32), np.int64)
         cells = np.sort(draw.choice(homes.size, occupied, replace=False))
@@ -290,15 +320,19 @@ def cover_full(kind: str, size: int, share: float, trials: int) -> dict[str, Any
         )  # fmt: skip
         index = np.stack(np.unravel_index(cells[:FULL_CELLS], homes.shape))
         true, keys = persons[tuple(index)], grid.encode(index)
-        found = [one.persons for one in release.estimate_all(index.T[..., None])]
-        estimated += [one.low <= p <= one.high for one, p in zip(found, true, strict=True)]
+        for held, interval in ((usual, USUAL), (bound, WORST_CASE)):
+            found = release.estimate_all(index.T[..., None], interval=interval)
+            ends = [(one.persons.low, one.persons.high) for one in found]
+            held += [low <= p <= high for (low, high), p in zip(ends, true, strict=True)]
         listed = np.isin(keys, release.persons.table.key)
         stated = release.households.card().expected_error.cells
         assert stated is not None  # a pyramid has closed forms
         unlisted += (true[~listed] <= size * stated.ends[1]).tolist()
     return {
         "map": kind, "max_size": size, "mean size": 1 + share * (size - 1),
-        "estimate": float(np.mean(estimated)),
+        "intervals": len(usual),
+        "estimate": float(np.mean(usual)),
+        "estimate, worst case": float(np.mean(bound)),
         "not listed": float(np.mean(unlisted)) if unlisted else None,
     }  # fmt: skip
 
@@ -338,10 +372,10 @@ def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
             for row in result["coverage"]
         ]
     if part == "full":
-        shares = ("estimate", "not listed")
+        shares = ("estimate", "estimate, worst case", "not listed")
         return [
             {
-                **{name: row[name] for name in ("map", "max_size", "mean size")},
+                **{name: row[name] for name in ("map", "max_size", "mean size", "intervals")},
                 **{n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares},
             }
             for row in result["full"]

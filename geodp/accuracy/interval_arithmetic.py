@@ -61,13 +61,16 @@ class Bounds:
         )
 
 
-def divide(first: Bounds, second: Bounds, least: float, most: float) -> Interval:
+def divide(
+    first: Bounds, second: Bounds, least: float, most: float, *, dependent: bool = False
+) -> Interval:
     """Estimate first / second, whose errors are independent: float64[n].
 
     The intervals of the two are combined by the method of variance estimates recovery for a ratio
-    (Donner and Zou 2012), which takes intervals that are not symmetric. NaN where the second may be
-    0, as the ratio then has no upper bound, or where every ratio from ``least`` to ``most``, 0 or
-    more, is possible. A ratio beyond these ends, which noise may make, is the nearer end.
+    (Donner and Zou 2012), which takes intervals that are not symmetric. With ``dependent``, errors
+    may depend on each other, and the ends are the ratios of opposite ends. NaN where the second may
+    be 0, as the ratio then has no upper bound, or where every ratio from ``least`` to ``most``, 0
+    or more, is possible. A ratio beyond these ends, which noise may make, is the nearer end.
 
     Examples
     --------
@@ -81,8 +84,11 @@ def divide(first: Bounds, second: Bounds, least: float, most: float) -> Interval
     known = (h > 0) & (below < h)
     # Elsewhere the formulas divide by numbers that may be 0.
     with np.errstate(divide="ignore", invalid="ignore"):
-        down = (q * h - _spread(q, h, q - first.low, above)) / (h**2 - above**2)
-        up = (q * h + _spread(q, h, first.high - q, below)) / (h**2 - below**2)
+        if dependent:
+            down, up = first.low / second.high, first.high / second.low
+        else:
+            down = (q * h - _spread(q, h, q - first.low, above)) / (h**2 - above**2)
+            up = (q * h + _spread(q, h, first.high - q, below)) / (h**2 - below**2)
         value = np.clip(q / h, least, most)
     low = np.clip(np.where(above < h, down, 0.0), least, most)
     high = np.clip(up, least, most)

@@ -172,7 +172,7 @@ def find_answer(
     """
     from geodp.release.regional import OTHER_KIND
 
-    kinds = [_kind_of(one) for one in releases]
+    kinds = [kind_of_release(one) for one in releases]
     if len({*kinds}) != 1:
         raise UsageError(OTHER_KIND)
     name = COUNTS if kinds[0] is None else kinds[0].name
@@ -180,7 +180,7 @@ def find_answer(
     return (None if kinds[0] is None else kinds[0].find(door)) or otherwise
 
 
-def _kind_of(release: Any) -> Kind | None:
+def kind_of_release(release: Any) -> Kind | None:
     """Return the kind of an opened release that is no series; None: that of a table."""
     from geodp.io.folder.kinds import kind_of
     from geodp.release.release import Release
@@ -194,14 +194,20 @@ def _refuse_others(context: click.Context, kind: str) -> None:
         kinds = getattr(getattr(one, "stated", None), "kinds", ())
         if kinds and kind not in kinds and is_stated(context, one.name):
             raise UsageError(
-                f"{one.opts[-1]} is for releases of {' and '.join(kinds)}, and this is one of "
+                f"{one.opts[-1]} is for releases of {_list_kinds(kinds)}, and this is one of "
                 f"{kind}.",
                 code="option-of-other-kind",
             )
 
 
+def _list_kinds(kinds: Sequence[str]) -> str:
+    """Return the names of kinds as a sentence lists them."""
+    *others, last = kinds
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def read_kind_options(kind: Kind | None) -> dict[str, Any]:
-    """Return the values of the options that only a kind has, by name; None: that of a table.
+    """Return the values of options that not all kinds have, by name; None: the kind of a table.
 
     Raises UsageError for given options of another kind.
     """
@@ -254,7 +260,8 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
         for time in parts
         for quantity in quantities
     ]
-    return _describe_errors(rows, interval == USUAL, finer is not None)
+    answer = _describe_errors(rows, interval == USUAL, finer is not None)
+    return replace(answer, about={"interval": interval}) if "interval" in how else answer
 
 
 def _describe_errors(rows: list[Row], is_usual: bool, is_within: bool) -> ShownRows:

@@ -166,7 +166,7 @@ class OptionTable(tuple[Option, ...]):
 
 
 class KindOptions(NamedTuple):
-    """Options that a command has for one kind of release alone.
+    """Options that a command has for a kind of release, and not for all kinds.
 
     Attributes
     ----------

@@ -420,6 +420,16 @@ WITHIN = Option(
     excludes=("changes",),
 )
 
+INTERVAL = Option(
+    "--interval",
+    "Which 95 % intervals: worst-case is a bound that assumes nothing of the map, and is several "
+    "times as wide.",
+    # Names of `geodp.accuracy.interval`, whose import takes longer than help may.
+    choices=("usual", "worst-case"),
+    default="usual",
+    group="Output",
+)
+
 TIME = Option(
     "--time",
     "Period of a series, such as 2020; repeatable.",

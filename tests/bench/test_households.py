@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bench.suites import households
+from tests.bench.coverage import holds
 from tests.kinds.households.test_publish import sizes_on
 
 pytestmark = pytest.mark.law
@@ -37,16 +38,23 @@ def rows(protected, method):
 
 
 def test_the_committed_figures_show_what_is_claimed():
-    """Errors beside two releases; intervals that hold; no impossible cell."""
+    """Errors beside two releases, and no impossible cell."""
     two = rows("person", "two releases, half of the budget each")
     for ours, theirs in zip(rows("person", "geodp.households"), two, strict=True):
         assert ours["impossible"] == [0] < theirs["impossible"]
         assert max(np.divide(ours["persons"], theirs["persons"])) < 0.87
         assert max(np.divide(ours["households"], theirs["households"])) < 0.62
         assert ours["mean size"][0] < 0.4 * theirs["mean size"][0]
-    held = [row[name] for row in FOUND["coverage"] for name in ("persons", "households")]
-    sizes = [row["mean size"] for row in FOUND["coverage"] if row["mean size"] is not None]
-    assert min(held + sizes) > 0.94
-    # Also where a cell has as many persons as its households can have, nearly.
-    full = [row[name] for row in FOUND["full"] for name in ("estimate", "not listed")]
-    assert min(share for share in full if share is not None) > 0.94
+
+
+def test_usual_intervals_hold_in_classes_that_follow_from_the_release():
+    for row in FOUND["coverage"]:
+        for name, known in (("persons", 1), ("households", 1), ("mean size", row["estimable"])):
+            assert not known or holds(row[name], row["squares"] * known), (name, row)
+
+
+def test_worst_case_intervals_hold_lone_households_and_usual_ones_dense_ones():
+    """Where a cell has as many persons as its households can have, nearly."""
+    for row in FOUND["full"]:
+        assert holds(row["estimate, worst case"], row["intervals"]), row
+        assert row["map"] == "lone" or holds(row["estimate"], row["intervals"]), row

@@ -58,6 +58,21 @@ def test_an_interval_holds_its_estimate(kind, released):
         assert one["low"] <= value_of(one) <= one["high"]
 
 
+def test_worst_case_intervals_are_about_the_same_numbers(kind, released):
+    """Of flows, of what others made and of a selection there are none, and the refusal says so."""
+    asked = released.asked()
+    done = released.run("estimate", asked, *kind.region, "--interval", "worst-case", "--json")
+    if done.returncode == WRONG_CALL:
+        assert "--interval is for releases of" in require_refused(done, WRONG_CALL)
+        return
+    document = json.loads(require(done).stdout)
+    assert document["interval"] == "worst-case"
+    usual = estimate(released, *kind.region)
+    for one, bound in zip(usual, list_figures(document), strict=True):
+        assert value_of(one) == value_of(bound)
+        assert bound["low"] <= value_of(bound) <= bound["high"]
+
+
 def test_estimates_are_named_alike(kind, released):
     """Every number of ``--json`` is a value with its ends, by these names."""
     for one in estimate(released, *kind.region):

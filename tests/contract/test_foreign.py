@@ -3,7 +3,6 @@
 from tests.contract.using import DONE, WRONG_CALL, require_refused
 
 OWN = {
-    "counts": ("--interval", "worst-case"),
     "amounts": ("--quantile", "0.5"),
 }
 """An option of ``estimate`` that only one kind has, by the name of the kind."""

@@ -21,29 +21,15 @@ from geodp.cli.using import (
     diff_quantities,
     estimate_quantities,
     find_answer,
+    kind_of_release,
     list_periods,
     open_used,
+    read_kind_options,
     say_smoothed,
 )
 from geodp.errors import UsageError
-from geodp.options.option import Option, grouped
-from geodp.options.shared import AREAS, AS_FILE, CHANGES, LABEL, TIME, WITHIN
-
-INTERVALS = ("usual", "worst-case")
-"""Names of :mod:`geodp.accuracy.interval`, whose import takes longer than help may."""
-
-OF_COUNTS = grouped(
-    "Counts",
-    Option(
-        "--interval",
-        "Which 95 % intervals: worst-case is a bound that assumes nothing of the map, and is "
-        "several times as wide.",
-        choices=INTERVALS,
-        default=INTERVALS[0],
-    ),
-)
-"""Options of estimates of counts alone."""
-
+from geodp.options.option import joined
+from geodp.options.shared import AREAS, AS_FILE, CHANGES, INTERVAL, LABEL, TIME, WITHIN
 
 AS_LAYER = replace(
     AS_FILE[0],
@@ -53,7 +39,7 @@ AS_LAYER = replace(
 """Option of the file of an answer."""
 
 
-@click.command(cls=UsingCommand, door="estimate", counts=OF_COUNTS, no_args_is_help=True)
+@click.command(cls=UsingCommand, door="estimate", counts=joined(INTERVAL), no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @with_options(TIME, AREAS, WITHIN, LABEL, CHANGES, AS_JSON, AS_LAYER, *AS_FILE[1:])
 def estimate(**options: Any) -> None:
@@ -73,9 +59,7 @@ def estimate(**options: Any) -> None:
 
     Counts; persons, households and mean size; records, sum, mean and median; or trips, between all
     pairs of at most 32 polygons. Of a series all periods are estimated, or those of --time, and
-    with --changes what changed between them. A mean that may be anything is left out. Of flows far
-    fewer intervals hold the truth where the trips from a zone go to one or two others
-    (docs/flows.md).
+    with --changes what changed between them. A mean that may be anything is left out.
     """
     output = options["output"]
     require_free(output, "--output", (".csv", *LAYERS), overwrite=options["overwrite"])
@@ -98,13 +82,9 @@ def estimate(**options: Any) -> None:
 
 
 def _estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
-    """Estimate quantities that every kind has, and counts with a choice of intervals."""
-    from geodp.release.release import Release
-
-    if not isinstance(next(iter(parts.values())), Release):
-        return estimate_quantities(parts, options)
-    found = estimate_quantities(parts, options, interval=options["interval"])
-    return replace(found, about={"interval": options["interval"]})
+    """Estimate quantities that every kind has, with the options of this one."""
+    own = read_kind_options(kind_of_release(next(iter(parts.values()))))
+    return estimate_quantities(parts, options, **own)
 
 
 def _estimate_changes(parts: Parts, options: Mapping[str, Any]) -> ShownRows:

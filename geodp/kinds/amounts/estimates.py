@@ -13,7 +13,7 @@ stream and class alike, so that these parts of the margins are added up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -114,6 +114,17 @@ class SumMargins:
     def noise(self) -> SumMargins:
         """Return these sums with margins of the noise alone."""
         return SumMargins(self.value, self.down, self.up)
+
+    def reach(self, most: FloatArray) -> SumMargins:
+        """Return two sums, of which one that may be 0 may be all that the other leaves of a whole.
+
+        ``most``: float64[n], the upper ends of the whole. The clamp may take all of a sum.
+        """
+        least = np.maximum(self.value - self.down - self.lost_down, 0.0)
+        left = most - least[::-1] - self.value - self.up
+        return replace(
+            self, lost_up=np.where(least > 0, self.lost_up, np.maximum(self.lost_up, left))
+        )
 
     def combine(self, factors: Any) -> Ends:
         """Return the sum of multiples of the sums, and its 95 % interval: float64[n] each.

@@ -203,6 +203,7 @@ class AmountNumbers:
         regions: Iterable[Any],
         labels: Labels | None = None,
         *,
+        interval: str = USUAL,
         quantiles: Sequence[float] = (),
         below: Sequence[float] = (),
     ) -> list[AmountEstimate]:
@@ -212,6 +213,9 @@ class AmountNumbers:
         ----------
         regions, labels
             Each as for :meth:`geodp.Release.estimate`.
+        interval : str
+            ``"usual"``, or ``"worst-case"``: bounds of all numbers that assume nothing of the map,
+            as for :meth:`geodp.Release.estimate`.
         quantiles : sequence of float
             Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
         below : sequence of float
@@ -219,11 +223,13 @@ class AmountNumbers:
         """
         self._check(quantiles, below)
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        both = None if self.sum is None else self._both(listed)
-        counts = self.records.estimate_all(listed)
+        counts = self.records.estimate_all(listed, interval=interval)
         rows = [(one.count, one.low, one.high) for one in counts]
         count = np.array(rows, np.float64).reshape(-1, 3).T
-        ends = self._ends(listed, (count[0], count[1], count[2]), both)
+        both, in_classes = self._both(listed, interval), self._in_classes(listed, interval)
+        if both is not None and interval == WORST_CASE:
+            both = both.reach(count[2])
+        ends = self._ends((count[0], count[1], count[2]), both, in_classes)
         found = []
         for i, one in enumerate(counts):
             total = mean = None
@@ -231,9 +237,9 @@ class AmountNumbers:
                 total = Interval(*(float(part[i]) for part in ends[SUM]))
                 mean = self._known(ends[MEAN], i) if one.count > 0 else None
             found.append(AmountEstimate(one, total, mean, self._known(ends.get(MEDIAN), i)))
-        if not quantiles and not below:
+        if in_classes is None or not (quantiles or below):
             return found
-        classes = self._classes_of(listed)
+        classes = AmountClasses(self.edges, in_classes)
         of_quantiles = {share: classes.quantile(share) for share in quantiles}
         of_lines = {line: classes.share_below(line) for line in below}
         return [
@@ -286,9 +292,8 @@ class AmountNumbers:
 
         Where an interval is all of the clip, nothing is known of a mean or a median.
         """
-        if self.sum is None:
-            return self._ends(key, None, None)
-        return self._ends(key, _cells(self.records, key), self._both(key))
+        count = None if self.sum is None else _cells(self.records, key)
+        return self._ends(count, self._both(key), self._in_classes(key))
 
     def noise_of(self, regions: list[Region]) -> dict[str, Ends]:
         """Estimate records, sum, mean and median with intervals of the noise alone.
@@ -296,61 +301,77 @@ class AmountNumbers:
         Those of :meth:`estimate` are wider where the clamp at 0 may have moved something.
         """
         count = margins_of([self.records], regions).noise().combine([1])
-        both = None if self.sum is None else self._both(regions)
-        return {COUNT: count} | self._ends(regions, count, both, noise_only=True)
+        margins = self._both(regions), self._in_classes(regions)
+        both, classes = (None if one is None else one.noise() for one in margins)
+        return {COUNT: count} | self._ends(count, both, classes)
 
-    def _both(self, places: list[Region] | KeyArray) -> SumMargins:
-        """Return both streams of regions or cells in records, with margins."""
+    def _both(self, places: list[Region] | KeyArray, interval: str = USUAL) -> SumMargins | None:
+        """Return both streams of regions or cells in records, with margins; None without sums."""
+        if self.sum is None:
+            return None
         notches = self.index.amount.notches or 1
-        return margins_of(self.streams, places, notches, rounded=True)
+        return margins_of(self.streams, places, notches, rounded=True, interval=interval)
+
+    def _in_classes(
+        self, places: list[Region] | KeyArray, interval: str = USUAL
+    ) -> SumMargins | None:
+        """Return the records of every class of regions or cells; None without classes."""
+        if not self.classes:
+            return None
+        return margins_of(self.class_releases, places, interval=interval)
 
     def _ends(
-        self,
-        places: list[Region] | KeyArray,
-        count: Ends | None,
-        both: SumMargins | None,
-        *,
-        noise_only: bool = False,
+        self, count: Ends | None, both: SumMargins | None, classes: SumMargins | None
     ) -> dict[str, Ends]:
         """Estimate sum, mean and median of regions or cells.
 
         Parameters
         ----------
-        places : list of Region, or uint64[n]
         count : (float64[n], float64[n], float64[n]) or None
             Records, and the ends of their intervals; needed for sums alone.
         both : SumMargins or None
             Of both streams, in records; None without sums.
-        noise_only : bool
-            Whether intervals leave out what the clamp may have moved.
+        classes : SumMargins or None
+            Of the records of every class; None without classes.
         """
         found: dict[str, Ends] = {}
         if both is not None:
             assert count is not None
-            found |= estimate_streams(both.noise() if noise_only else both, self.scale, count)
-        if self.classes:
-            records = margins_of(self.class_releases, places)
-            classes = AmountClasses(self.edges, records.noise() if noise_only else records)
-            found[MEDIAN] = classes.quantile(0.5)
+            found |= estimate_streams(both, self.scale, count)
+        if classes is not None:
+            found[MEDIAN] = AmountClasses(self.edges, classes).quantile(0.5)
         return found
 
-    def quantile(self, region: Any, share: float, labels: Labels | None = None) -> Interval | None:
+    def quantile(
+        self,
+        region: Any,
+        share: float,
+        labels: Labels | None = None,
+        *,
+        interval: str = USUAL,
+    ) -> Interval | None:
         """Estimate a quantile of the amounts of a region, interpolated in its class.
 
-        ``share``: of the records below it, such as 0.9. None where it may be any amount. Raises
-        UsageError without classes.
+        ``share``: of the records below it, such as 0.9. ``interval``: as for :meth:`estimate`. None
+        where it may be any amount. Raises UsageError without classes.
         """
-        return self.estimate(region, labels, quantiles=(share,)).quantiles[share]
+        found = self.estimate(region, labels, interval=interval, quantiles=(share,))
+        return found.quantiles[share]
 
     def share_below(
-        self, region: Any, line: float, labels: Labels | None = None
+        self,
+        region: Any,
+        line: float,
+        labels: Labels | None = None,
+        *,
+        interval: str = USUAL,
     ) -> Interval | None:
         """Estimate the share of a region's records below an amount, such as a poverty line.
 
-        Interpolated where the line is no edge of classes. None where it may be any share. Raises
-        UsageError without classes.
+        Interpolated where the line is no edge of classes. ``interval``: as for :meth:`estimate`.
+        None where it may be any share. Raises UsageError without classes.
         """
-        return self.estimate(region, labels, below=(line,)).below[line]
+        return self.estimate(region, labels, interval=interval, below=(line,)).below[line]
 
     def _check(self, quantiles: Sequence[float], below: Sequence[float]) -> None:
         """Raise UsageError for quantiles or lines outside their ranges, or without classes."""
@@ -377,10 +398,6 @@ class AmountNumbers:
         if not self.classes:
             raise UsageError(NO_CLASSES)
 
-    def _classes_of(self, regions: list[Region]) -> AmountClasses:
-        """Estimate the records of every class of regions."""
-        return AmountClasses(self.edges, margins_of(self.class_releases, regions))
-
     def _known(self, ends: Ends | None, at: int) -> Interval | None:
         """Return an interval, or None where it is all of the clip."""
         if ends is None:
@@ -406,6 +423,7 @@ def margins_of(
     unit: int = 1,
     *,
     rounded: bool = False,
+    interval: str = USUAL,
 ) -> SumMargins:
     """Return streams or classes of regions, or of cells, with their margins.
 
@@ -419,11 +437,13 @@ def margins_of(
         Counts of one record.
     rounded : bool
         Whether records were made whole after the streams, which all of them share.
+    interval : str
+        Of regions: see :meth:`geodp.Release.estimate`. Cells have usual ones.
     """
     rows, noise = [], []
     for one in releases:
         if isinstance(places, list):
-            ends, half = _regions(one, places, is_stream=rounded)
+            ends, half = _regions(one, places, interval, is_stream=rounded)
         else:
             ends, half = _cells(one, places), LAPLACE_Z * one.standard_error(1)
         if not rounded:
@@ -445,28 +465,32 @@ def _reach_whole(ends: Ends, off: float) -> Ends:
     return count, np.minimum(low, np.maximum(count - 1, 0.0)), np.maximum(high, count + 1)
 
 
-def _regions(one: Release, regions: list[Region], *, is_stream: bool) -> tuple[Ends, FloatArray]:
+def _regions(
+    one: Release, regions: list[Region], interval: str, *, is_stream: bool
+) -> tuple[Ends, FloatArray]:
     """Return sums of one stream over regions, and half the intervals of the noise.
 
-    A stream has few records where few live, and the clamp takes most of them: ends of one as small
-    as its noise lie halfway between usual and worst-case ones, on a logarithmic scale, and those of
-    one of n times its noise are an nth as far from the usual ones, which alone hold 86 % of sums of
-    50 to 499 records at epsilon 1/10 (docs/measured/amounts.md). A class has fewer still, and
-    worst-case ends.
+    A stream has few records where few live, and the clamp takes most of them: usual ends of one as
+    small as its noise lie halfway between those of counts and worst-case ones, on a logarithmic
+    scale, and those of one of n times its noise are an nth as far from those of counts, which alone
+    hold 86 % of sums of 50 to 499 records at epsilon 1/10 (docs/measured/amounts.md). A class has
+    fewer still, and worst-case ends.
     """
     usual, worst = (
-        Bounds.of(one.estimate_all(regions, interval=interval)) for interval in (USUAL, WORST_CASE)
+        Bounds.of(one.estimate_all(regions, interval=each)) for each in (USUAL, WORST_CASE)
     )
     single = np.array([region.key.size == 1 for region in regions], np.bool_)
-    # Of cells, the tables have usual ends, and the noise of a cell inside the domain.
+    noise = np.where(single, LAPLACE_Z * one.standard_error(1), SUM_Z * usual.error)
+    if interval == WORST_CASE:
+        return (worst.count, worst.low, worst.high), noise
+    # Of cells, the tables have the ends of counts, and the noise of a cell inside the domain.
     down = np.where(single, usual.count - usual.low, usual.count - worst.low)
     up = np.where(single, usual.high - usual.count, worst.high - usual.count)
     if is_stream:
         part = HALFWAY * usual.error / np.maximum(usual.count, usual.error)
         down = down**part * (usual.count - usual.low) ** (1 - part)
         up = up**part * (usual.high - usual.count) ** (1 - part)
-    ends = usual.count, usual.count - down, usual.count + up
-    return ends, np.where(single, LAPLACE_Z * one.standard_error(1), SUM_Z * usual.error)
+    return (usual.count, usual.count - down, usual.count + up), noise
 
 
 def _cells(one: Release, key: KeyArray) -> Ends:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geodp.options.file_question import ASK_PERIODS, ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import PERIODS, PERSON_IN, REQUEST, WEIGHTS
+from geodp.options.shared import INTERVAL, PERIODS, PERSON_IN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 AMOUNT = joined(
@@ -185,6 +185,7 @@ OWN = {
     "estimate": KindOptions(
         "amounts",
         joined(
+            INTERVAL,
             grouped(
                 "Amounts",
                 Option(
@@ -206,7 +207,7 @@ OWN = {
         ),
     )
 }
-"""Options that commands have for amounts alone, by what they do."""
+"""Options that commands have for amounts, by what they do."""
 
 _CLIP = (
     "Which amounts are the smallest and the largest that count as they are (--clip)? They are "

@@ -90,8 +90,6 @@ PAGE: Mapping[str, str] = {
     "distance.",
     "always_counted": "Trips were counted between single zones, with much noise; distance and both "
     "maps fill in what the noise hides.",
-    "always_lone": "Where the trips from a place go to one or two other places alone, far fewer "
-    "than 19 of 20 intervals between single places hold the number of counted trips.",
     "always_far": "Very long trips, and trips within one zone, may be too many where they are "
     "estimated.",
     "files_table": "Noisy pairs of blocks; trips, origins and destinations have a folder each, "

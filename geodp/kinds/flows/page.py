@@ -665,7 +665,6 @@ def _always_section(release: Flows, page: Page) -> Html:
     texts = [
         page["always_agree"],
         page["always_counted" if side == 1 else estimated].format(side=side),
-        page["always_lone"],
         page["always_far"],
     ]
     return bullets(texts)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.interval import USUAL, WORST_CASE, Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Bounds, divide
 from geodp.accuracy.part_errors import PartEstimates, Sum, intervals_around
 from geodp.grid.region import Region
@@ -59,9 +59,17 @@ class HouseholdBounds:
     mean_size: Interval
 
     @classmethod
-    def of(cls, persons: Bounds, members: Bounds, households: Bounds, max_size: int) -> Self:
+    def of(
+        cls,
+        persons: Bounds,
+        members: Bounds,
+        households: Bounds,
+        max_size: int,
+        interval: str = USUAL,
+    ) -> Self:
         """Collect counts, and estimate mean sizes; ``members``: those beyond the first of each."""
-        return cls(persons, households, estimate_mean_sizes(members, households, max_size))
+        sizes = estimate_mean_sizes(members, households, max_size, interval)
+        return cls(persons, households, sizes)
 
     def describe(self, households: Sequence[Estimate]) -> list[HouseholdEstimate]:
         """Return an estimate for each place; ``households``: those of the same places."""
@@ -90,8 +98,8 @@ def recompute(release: Release) -> Release:
 class HouseholdErrors(Protocol):
     """Estimates of a release of persons and households."""
 
-    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
-        """Estimate regions, in their order."""
+    def of_regions(self, regions: Iterable[Any], interval: str) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order; ``interval``: see :meth:`geodp.Release.estimate`."""
 
     def of_cells(self, key: KeyArray) -> HouseholdBounds:
         """Estimate cells with households."""
@@ -111,12 +119,12 @@ class StreamErrors:
     households: Release
     max_size: int
 
-    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
-        """Estimate regions, in their order."""
+    def of_regions(self, regions: Iterable[Any], interval: str) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order; ``interval``: see :meth:`geodp.Release.estimate`."""
         listed = [Region.of(self.households.grid, one) for one in regions]
-        households = self._homes.estimate_all(listed)
-        members = Bounds.of(self._members.estimate_all(listed))
-        return self._bound(members, Bounds.of(households)).describe(households)
+        households = self._homes.estimate_all(listed, interval=interval)
+        members = Bounds.of(self._members.estimate_all(listed, interval=interval))
+        return self._bound(members, Bounds.of(households), interval).describe(households)
 
     def of_cells(self, key: KeyArray) -> HouseholdBounds:
         """Estimate cells with households."""
@@ -138,15 +146,19 @@ class StreamErrors:
         table = ReleasedTable(homes.grid, *coalesce(homes.key, count), event)
         return Release(table)
 
-    def _bound(self, members: Bounds, households: Bounds) -> HouseholdBounds:
+    def _bound(self, members: Bounds, households: Bounds, interval: str = USUAL) -> HouseholdBounds:
         """Extend the intervals of persons and members where households may have cut them off.
 
         Released members are at most ``max_size - 1`` for each released household. Where that many
         are possible, members may have been lost with households that were released as fewer or as
         none, and their own errors do not tell how many. That the true ones, too, are at most as
-        many for each true household always holds.
+        many for each true household always holds. In the worst case a clamp took of both alike, so
+        that their margins are added up.
         """
         most, persons = self.max_size - 1, members.add(households)
+        if interval == WORST_CASE:
+            together = members.add_dependent(households)
+            persons = replace(persons, low=together.low, high=together.high)
         full = members.high >= most * households.low
         # What is cut off here is counted nearby, so that as many may have come from there.
         moved = most * (households.count - households.low)
@@ -157,7 +169,7 @@ class StreamErrors:
             persons, low=np.where(full, low, persons.low), high=np.where(full, high, persons.high)
         )
         members = replace(members, high=np.where(full, more, members.high))
-        return HouseholdBounds.of(persons, members, households, self.max_size)
+        return HouseholdBounds.of(persons, members, households, self.max_size, interval)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,15 +192,15 @@ class SizeErrors:
     def _sized(self) -> SizedGrid:
         return SizedGrid.of(self.sizes.grid)
 
-    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
-        """Estimate regions, in their order."""
+    def of_regions(self, regions: Iterable[Any], interval: str) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order; ``interval``: see :meth:`geodp.Release.estimate`."""
         listed = [Region.of(self.households.grid, one) for one in regions]
+        estimates = self._homes.estimate_all(listed, interval=interval)
         if not listed:
             return []
-        estimates = self._homes.estimate_all(listed)
         households = Bounds.of(estimates)
         members = self._add_up(lambda sums: bound_regions_of(sums, listed, households))
-        return self._bound(members, households).describe(estimates)
+        return self._bound(members, households, interval).describe(estimates)
 
     def of_cells(self, key: KeyArray) -> HouseholdBounds:
         """Estimate cells with households."""
@@ -223,10 +235,10 @@ class SizeErrors:
         assert members is not None  # as sizes are two or more
         return members
 
-    def _bound(self, members: Bounds, households: Bounds) -> HouseholdBounds:
+    def _bound(self, members: Bounds, households: Bounds, interval: str = USUAL) -> HouseholdBounds:
         """Add the members to the households; all are of one tree."""
         persons = households.add_dependent(members)
-        return HouseholdBounds.of(persons, members, households, self._sized.max_size)
+        return HouseholdBounds.of(persons, members, households, self._sized.max_size, interval)
 
 
 def bound_cells_of(sums: Sum, together: Bounds) -> Bounds:
@@ -275,7 +287,10 @@ def bound_cells(release: Release, key: KeyArray, error: FloatArray) -> Bounds:
     return Bounds(count, error, *intervals.of(key))
 
 
-def estimate_mean_sizes(members: Bounds, households: Bounds, max_size: int) -> Interval:
+def estimate_mean_sizes(
+    members: Bounds, households: Bounds, max_size: int, interval: str = USUAL
+) -> Interval:
     """Estimate 1 + members / households: float64[n], NaN where it is not estimable."""
-    ratio = divide(members, households, 0.0, float(max_size - 1))
+    is_worst = interval == WORST_CASE
+    ratio = divide(members, households, 0.0, float(max_size - 1), dependent=is_worst)
     return Interval(1 + ratio.value, 1 + ratio.low, 1 + ratio.high)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.interval import USUAL
 from geodp.errors import Rule
 from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
@@ -226,13 +227,16 @@ class Households(JointRelease[HouseholdsCard]):
         """The mean size, of persons and households."""
         return {COUNTS[-1]: (PERSONS, HOUSEHOLDS)}
 
-    def estimate(self, region: Any) -> HouseholdEstimate:
+    def estimate(self, region: Any, *, interval: str = USUAL) -> HouseholdEstimate:
         """Estimate persons, households and mean size of a region, with 95 % intervals.
 
         Parameters
         ----------
         region
             As for :meth:`geodp.Release.estimate`.
+        interval : str
+            ``"usual"``, or ``"worst-case"``: bounds of all three that assume nothing of the map, as
+            for :meth:`geodp.Release.estimate`.
 
         Returns
         -------
@@ -252,11 +256,13 @@ class Households(JointRelease[HouseholdsCard]):
         >>> 1 <= size.low <= size.value <= size.high <= 7
         True
         """
-        return self.estimate_all([region])[0]
+        return self.estimate_all([region], interval=interval)[0]
 
-    def estimate_all(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
+    def estimate_all(
+        self, regions: Iterable[Any], *, interval: str = USUAL
+    ) -> list[HouseholdEstimate]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
-        return self._errors.of_regions(regions)
+        return self._errors.of_regions(regions, interval)
 
     @cached_property
     def _errors(self) -> HouseholdErrors:

@@ -17,6 +17,7 @@ OF_COUNTS = (
     "a_series_is_estimated_at_all_its_times",
     "changes_of_a_series_are_estimated_beside_its_levels",
     "an_interval_holds_its_estimate",
+    "worst_case_intervals_are_about_the_same_numbers",
     "estimates_are_named_alike",
     "regions_may_be_polygons",
     "regions_may_be_boxes",

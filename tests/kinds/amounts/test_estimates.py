@@ -88,6 +88,11 @@ def test_a_share_allows_for_what_the_clamp_took_of_either():
             assert inside == (low < p < high)
 
 
+def test_what_may_be_nothing_may_be_all_that_the_other_leaves():
+    both = SumMargins.of([ends(5, 9), ends(70, 20)]).reach(np.array([130.0]))
+    assert [float(both.combine(one)[2][0]) for one in ([1, 0], [0, 1])] == [130 - 50, 90]
+
+
 def estimate(streams, scale=SCALE):
     """Estimate two streams, in records, whose count may be any."""
     number = sum(one[0] for one in streams)

@@ -37,6 +37,14 @@ def test_a_side_without_error_gives_the_interval_of_the_other():
     assert (size.low, size.high) == (pytest.approx(1 + 130 / 120), pytest.approx(1 + 130 / 80))
 
 
+def test_in_the_worst_case_a_ratio_ends_at_those_of_opposite_ends():
+    sums = estimate(130, 30), estimate(100, 20)
+    worst = estimate_mean_sizes(*sums, 7, "worst-case").at(0)
+    assert (worst.low, worst.high) == (pytest.approx(1 + 100 / 120), pytest.approx(1 + 160 / 80))
+    usual = estimate_mean_size(*sums, 7)
+    assert worst.low < usual.low < usual.high < worst.high
+
+
 @pytest.mark.parametrize(
     ("members", "households"),
     [((0, 5), (0, 5)), ((9, 5), (5, 5)), ((9, 5), (5, 90)), ((9, 900), (100, 5))],
@@ -146,6 +154,25 @@ def test_intervals_of_persons_hold_where_households_are_full(world, size):
                 of_size.append(one.mean_size.low <= p / h <= one.mean_size.high)
     assert np.mean(held) > 0.94
     assert np.mean(of_size or [1]) > 0.94
+
+
+@pytest.mark.parametrize("size", [3, 20])
+def test_worst_case_intervals_hold_lone_households(size):
+    """Which the usual ones hold half the time; what is not lone is estimated as usual."""
+    held = {"usual": [], "worst-case": []}
+    for trial in range(3):
+        release, homes, persons = publish_world(lone, size, trial)
+        cells = np.argwhere(homes > 0)
+        for interval, each in held.items():
+            found = release.estimate_all(cells[..., None], interval=interval)
+            for cell, one in zip(cells, found, strict=True):
+                p, h = persons[tuple(cell)], homes[tuple(cell)]
+                sure = one.mean_size or geodp.Interval(1, 1, size)
+                ends = (one.persons, p), (one.households, h), (sure, p / h)
+                each.append([one.low <= true <= one.high for one, true in ends])
+    usual, bound = (np.mean(each, axis=0) for each in held.values())
+    assert usual[0] < 0.8
+    assert (bound > 0.94).all()
 
 
 @pytest.mark.parametrize("protect", ["person", "household"])

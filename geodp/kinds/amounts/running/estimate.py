@@ -52,8 +52,14 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     It says what amounts are, and which areas lie partly outside the map.
     """
     release = next(iter(parts.values()))
-    how = {"quantiles": options["quantile"], "below": options["below"]}
-    return _describe(partial(estimate_quantities, parts, **how), release, options)
+    answer = partial(
+        estimate_quantities,
+        parts,
+        interval=options["interval"],
+        quantiles=options["quantile"],
+        below=options["below"],
+    )
+    return _describe(answer, release, options)
 
 
 def compare(releases: Sequence[Amounts], options: Mapping[str, Any]) -> ShownRows:
@@ -81,7 +87,7 @@ def _describe(
     said = f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}{of_labels}"
     return replace(
         found,
-        about={"amount": asdict(amount), "labels": labels, "outside": outside},
+        about={**found.about, "amount": asdict(amount), "labels": labels, "outside": outside},
         # Shares have six.
         decimals=max(decimals_of(release.scale), SHARES),
         head=(said,),
