@@ -84,7 +84,7 @@ FIGURES = (
 Integers = NDArray[np.int64]
 
 PARTS = (
-    *("placed", "kinds", "hours", "coverage", "concentrated", "hourly"),
+    *("placed", "kinds", "kinds-held", "hours", "coverage", "concentrated", "hourly"),
     *("screenlines", "reach", "priors", "large"),
 )
 """Tables of the document, by their markers."""
@@ -215,6 +215,7 @@ def measure(
     measured: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
         "placed": lambda: place_all(made, taxis, trials),
         "kinds": lambda: measure_kinds(made, trials),
+        "kinds-held": lambda: cover_kinds(made, trials),
         "hours": lambda: (
             row for most in (10, 1) for row in measure_hours(made.hourly, most, trials)
         ),
@@ -319,10 +320,7 @@ LARGEST, LARGEST_SIDES = 16, (1, 4, 8)
 
 
 def measure_kinds(made: Tables, trials: int) -> Iterator[dict[str, Any]]:
-    """Yield for each kind of trips how many are placed right, biases, and intervals.
-
-    By default, with the guess, and by a tree on pairs, whose intervals are not measured here.
-    """
+    """Yield for each kind of trips how many are placed right, and the bias of the largest pairs."""
     for name, (most, guess) in KINDS.items():
         trips, ways = made.of(name, most), dict[str, Method]({"default": flows})
         if guess:
@@ -333,14 +331,21 @@ def measure_kinds(made: Tables, trials: int) -> Iterator[dict[str, Any]]:
                 {**compare(trips, one), **measure_largest(trips, one)}
                 for one in (method(trips, most, key) for key in keys)
             ]
-            row: dict[str, Any] = {"trips": name, "most trips": most, "method": way}
-            for figure in (*PLACED, *(f"bias {side}" for side in LARGEST_SIDES)):
-                row[figure] = float(np.mean([one[figure] for one in found]))
-            if way in ways:
-                more = guess if way == "with the guess" else {}
+            figures = (*PLACED, *(f"bias {side}" for side in LARGEST_SIDES))
+            means = {name: float(np.mean([one[name] for one in found])) for name in figures}
+            yield {"trips": name, "most trips": most, "method": way, **means}
+
+
+def cover_kinds(made: Tables, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield for each kind of trips how often intervals hold the truth, and how wide they are."""
+    for name, (most, guess) in KINDS.items():
+        trips = made.of(name, most)
+        for way, more in {"default": {}, "with the guess": guess}.items():
+            if way == "default" or guess:
+                row: dict[str, Any] = {"trips": name, "most trips": most, "method": way}
                 for one, side in zip(cover(trips, most, trials, more), REGION_SIDES, strict=False):
                     row |= {f"held {side}": one["held"], f"width {side}": one["width"]}
-            yield row
+                yield row
 
 
 def measure_largest(true: CountTable, released: CountTable) -> dict[str, float]:
@@ -450,7 +455,7 @@ def cover(
         key = NoiseKey((1000 + trial).to_bytes(32, "little"))
         release = geodp.flows.publish(trips, epsilon=1, contribution=most, key=key, **(more or {}))
         regions, true, sides = draw_squares(trips, np.random.default_rng(trial), REGIONS)
-        found = release.estimate_all(regions, simulations=20)
+        found = release.estimate_all(regions)
         for one, n, side in zip(found, true, sides, strict=False):
             held[side].append((one.low <= n <= one.high, one.high - one.low))
     yield from tell_held(held)
@@ -526,7 +531,7 @@ def cross(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]
             if len(lines) % 2:
                 a, b = ((columns * place[0], 0), (columns * place[1], rows))
             lines.append(shapely.LineString([a, b]))
-        found = release.estimate_screenlines(lines, simulations=20)
+        found = release.estimate_screenlines(lines)
         for line, one in zip(lines, found, strict=True):
             left = divide_zones(grid, line)[0].key
             ends = [np.isin(grid.encode(index[at : at + 2]), left) for at in (0, 2)]
@@ -560,7 +565,7 @@ def cover_hours(trips: CountTable, most: int, trials: int) -> Iterator[dict[str,
             some = index[4] == hour
             one = CountTable.from_index(pairs, index[:4, some], trips.count[some])
             regions, true, sides = draw_squares(one, draw, REGIONS // len(SHOWN_HOURS))
-            found = release.estimate_all(regions, simulations=20, labels={"hour": hour})
+            found = release.estimate_all(regions, labels={"hour": hour})
             for each, n, side in zip(found, true, sides, strict=False):
                 held[side].append((each.low <= n <= each.high, each.high - each.low))
     yield from tell_held(held)
