@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import sqrt
 from typing import TypeAlias
 
@@ -173,14 +174,13 @@ def join_classes(number: IntArray) -> IntArray:
 
     Returns the number of the class whose table each one uses.
     """
-    merged = np.arange(number.size)
-    some, waiting = np.flatnonzero(number), 0
-    for at, below in zip(some[::-1].tolist(), [*some[-2::-1].tolist(), None], strict=True):
+    merged, waiting = np.arange(number.size), 0
+    for at, below in pairwise(np.flatnonzero(number)[::-1].tolist()):
         waiting += int(number[at])
-        if waiting >= LEAST or below is None:
+        if waiting < LEAST:
+            merged[merged == at] = below
+        else:
             waiting = 0
-            continue
-        merged[merged == at] = below
     return merged
 
 
@@ -200,7 +200,7 @@ def learn_class(
     normal : bool
     """
     count, number = counts[:-1], int(counts.sum())
-    value = step * np.arange(-MOST, MOST + 1)
+    value = step * np.arange(-MOST, MOST + 1, dtype=np.float64)
     rest = int(count.sum())
     # What pairs that are known have is no longer expected of the others.
     left = max(sums[0] - sums[1], LEAST_REST * sums[0] * rest / number)
@@ -228,13 +228,14 @@ def choose_support(value: FloatArray, mean: float, deviation: float) -> FloatArr
     there they are these.
     """
     most = max(float(value.max(initial=0.0)), 4 * mean) + deviation
-    support = np.arange(most + 1) if deviation < 1 else _grow(most, deviation)
+    support = np.arange(most + 1, dtype=np.float64) if deviation < 1 else _grow(most, deviation)
     nearest = np.searchsorted(value, support)
     measured = np.concatenate([[-np.inf], value, [np.inf]])
     apart = np.minimum(support - measured[nearest], measured[nearest + 1] - support)
     kept = (apart <= deviation) | (support < 4 * deviation) | (np.abs(support - mean) < deviation)
     kept[-1] = True
-    return support[kept]
+    found: FloatArray = support[kept]
+    return found
 
 
 def _grow(most: float, deviation: float) -> FloatArray:

@@ -23,7 +23,7 @@ def bin_of(noisy: float, step: float, most: int) -> int:
     """Return the bin of a noisy flow: from ``-most`` to ``most``, or ``most + 1`` beyond."""
     if noisy > (most + 0.5) * step:
         return most + 1
-    return max(int(math.floor(noisy / step + 0.5)), -most)
+    return max(math.floor(noisy / step + 0.5), -most)
 
 
 @bare
