@@ -123,7 +123,7 @@ def without_law(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
     on = zones.Zones.of(made.origins.grid)
     ends = [one.table.counts_at(on.key) for one in (made.origins, made.destinations)]
     found = estimate_flows(on, (ends[0], ends[1]), made.noisy, 1, FLAT)
-    return of_zones(trips, on, found.origin, found.destination, found.count)
+    return of_zones(trips, on, *found.join())
 
 
 def tree(trips: CountTable, most: int, key: NoiseKey) -> CountTable:

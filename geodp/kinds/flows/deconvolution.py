@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from math import sqrt
 from typing import TypeAlias
 
@@ -182,14 +183,13 @@ def join_classes(number: IntArray) -> IntArray:
 
     Returns the number of the class whose table each one uses.
     """
-    merged = np.arange(number.size)
-    some, waiting = np.flatnonzero(number), 0
-    for at, below in zip(some[::-1].tolist(), [*some[-2::-1].tolist(), None], strict=True):
+    merged, waiting = np.arange(number.size), 0
+    for at, below in pairwise(np.flatnonzero(number)[::-1].tolist()):
         waiting += int(number[at])
-        if waiting >= LEAST or below is None:
+        if waiting < LEAST:
+            merged[merged == at] = below
+        else:
             waiting = 0
-            continue
-        merged[merged == at] = below
     return merged
 
 
@@ -238,7 +238,7 @@ def choose_support(value: FloatArray, mean: float, deviation: float) -> FloatArr
     there they are these.
     """
     most = max(float(value.max(initial=0.0)), 4 * mean) + deviation
-    support = np.arange(most + 1) if deviation < 1 else _grow(most, deviation)
+    support = np.arange(most + 1, dtype=np.float64) if deviation < 1 else _grow(most, deviation)
     nearest = np.searchsorted(value, support)
     measured = np.concatenate([[-np.inf], value, [np.inf]])
     apart = np.minimum(support - measured[nearest], measured[nearest + 1] - support)

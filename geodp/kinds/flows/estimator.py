@@ -43,19 +43,24 @@ BLOCK = 1 << 23
 small arrays leave gaps."""
 
 
+WHOLE: np.dtype[Any] = np.dtype(np.int64)
+"""Of counts that are not collected in smaller integers."""
+
+
 class Collector:
     """Counts by key from many small arrays, in a few large ones.
 
-    ``most``: no more will be added.
+    ``most``: no more will be added; ``kind``: of the counts, which are kept in these integers.
     """
 
-    def __init__(self, most: int = BLOCK) -> None:
+    def __init__(self, most: int = BLOCK, kind: np.dtype[Any] = WHOLE) -> None:
         self._full: list[KeyedCounts] = []
-        self._block = min(most, BLOCK)
+        self._block, self._kind = min(most, BLOCK), kind
         self._begin()
 
     def _begin(self) -> None:
-        self._key, self._count = np.empty(self._block, np.uint64), np.empty(self._block, np.int64)
+        self._key = np.empty(self._block, np.uint64)
+        self._count = np.empty(self._block, self._kind)
         self._size = 0
 
     def add(self, key: KeyArray, count: IntArray) -> None:
@@ -83,16 +88,17 @@ def merge(parts: Sequence[KeyedCounts]) -> KeyedCounts:
 
     Parameters
     ----------
-    parts : sequence of (uint64[n], int64[n])
+    parts : sequence of (uint64[n], integers[n])
         Keys and counts above 0, in any order; no key occurs twice.
     """
     for key, count in parts:
-        key[:], count[:] = coalesce(key, count)
+        key[:], count[:] = coalesce(key, count.astype(np.int64, copy=False))
     total = sum(key.size for key, _ in parts)
     keys, counts, start = np.empty(total, np.uint64), np.empty(total, np.int64), 0
     for some in _divide_keys([key for key, _ in parts], -(-total // AT_ONCE)):
         pieces = [(key[s], count[s]) for (key, count), s in zip(parts, some, strict=True)]
-        key, count = coalesce(*(np.concatenate(one) for one in zip(*pieces, strict=True)))
+        key, count = (np.concatenate(one) for one in zip(*pieces, strict=True))
+        key, count = coalesce(key, count.astype(np.int64, copy=False))
         keys[start : start + key.size], counts[start : start + key.size] = key, count
         start += key.size
     return keys, counts
@@ -164,12 +170,13 @@ def round_table(
     for some in slabs:
         count = np.empty(value[some].shape, np.int64)
         rounding.draw_rows(value[some], margin[some], lacking, work[0], work[1], state, count)
-        row, column = np.nonzero(count)
+        row, column, listed = np.empty((3, np.count_nonzero(count)), np.int64)
+        rounding.list_entries(count, row, column, listed)
         if len(slabs) == 1:
-            return row, column, count[row, column]
+            return row, column, listed
         # Many small arrays would leave gaps; two large ones do not.
         place = (row + some.start) * columns.size + column
-        collected.add(place.view(np.uint64), count[row, column])
+        collected.add(place.view(np.uint64), listed)
     # Most often one part, of which no copy is made.
     (place, count), *more = collected.parts()
     if more:
@@ -189,19 +196,20 @@ def divide_origins(
     law: Attraction,
     state: IntArray,
     known: TrustedPrior | None = None,
-) -> tuple[IntArray, IntArray, IntArray]:
+) -> KeyedCounts:
     """Divide trips between blocks among the origins of each.
 
     ``coarse``: by row and column; ``known``: a prior, and how much it is trusted.
 
     Returns
     -------
-    block, zone, count : int64[m]
-        Trips from zones to blocks, by block and zone.
+    uint64[m], int64[m]
+        Trips from zones to blocks: numbers of the block times those of all zones, and of the zone,
+        in increasing order; and counts.
     """
     origin, block, count = coarse
     starts = np.searchsorted(origin, np.arange(blocks.number + 1))
-    weight, parts = ends[1].astype(np.float64), []
+    weight, collected = ends[1].astype(np.float64), Collector(kind=_find_kind(ends[0]))
     leaving = None if known is None else known.leaving(blocks)
     for number in np.flatnonzero(np.diff(starts)):
         inside = slice(starts[number], starts[number + 1])
@@ -214,16 +222,20 @@ def divide_origins(
             leaving.correct(value, int(number), (zone, block[inside]))
         row, column, trips = _divide_one(value, margins, state)
         place = block[inside][column] * zones.number + zone[row]
-        parts.append((place.view(np.uint64), trips))
-    joined, trips = merge(parts)
-    return *np.divmod(joined.view(np.int64), zones.number), trips
+        collected.add(place.view(np.uint64), trips)
+    return merge(collected.parts())
+
+
+def _find_kind(end: IntArray) -> np.dtype[Any]:
+    """Return the smallest integers for trips of one end, of which none has more than its own."""
+    return np.min_scalar_type(int(end.max()))
 
 
 def divide_destinations(
     zones: Zones,
     ends: tuple[IntArray, IntArray],
     blocks: ZoneBlocks,
-    between: tuple[IntArray, IntArray, IntArray],
+    between: KeyedCounts,
     law: Attraction,
     state: IntArray,
     known: TrustedPrior | None = None,
@@ -234,25 +246,28 @@ def divide_destinations(
 
     Returns
     -------
-    list of (uint64[m], int64[m])
-        Trips between zones, in any order: places and counts, as of :class:`EstimatedFlows`.
+    list of (uint64[m], integers[m])
+        See :class:`EstimatedFlows`.
     """
-    block, zone, count = between
-    starts, collected = np.searchsorted(block, np.arange(blocks.number + 1)), Collector()
+    # Of many trips, arrays of origins and blocks would be much of the memory.
+    joined, count = between
+    starts = np.searchsorted(joined, zones.number * np.arange(blocks.number + 1, dtype=np.uint64))
+    collected = Collector(kind=_find_kind(ends[1]))
     singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
     reaching = None if known is None else known.reaching(blocks)
     for number in np.flatnonzero(np.diff(starts)):
         inside = slice(starts[number], starts[number + 1])
         target = np.arange(blocks.first[number], blocks.first[number + 1])
         target = target[ends[1][target] > 0]
-        value = law.attract(zone[inside], target, singles, ones)
+        zone = joined[inside].view(np.int64) - number * zones.number
+        value = law.attract(zone, target, singles, ones)
         value *= ends[1][target]
         margins = count[inside], ends[1][target]
         if reaching is not None:
             balance(value, margins)
-            reaching.correct(value, int(number), (zone[inside], target))
+            reaching.correct(value, int(number), (zone, target))
         row, column, trips = _divide_one(value, margins, state)
-        place = zone[inside][row] * zones.number + target[column]
+        place = zone[row] * zones.number + target[column]
         collected.add(place.view(np.uint64), trips)
     return collected.parts()
 
@@ -268,7 +283,8 @@ def _divide_one(
 def balance(value: FloatArray, margins: tuple[IntArray, IntArray]) -> None:
     """Scale rows and columns of a small table until they add up to both margins, nearly."""
     rows, columns = (np.ascontiguousarray(margin) for margin in margins)
-    balancing.balance(value, (rows, columns), DIVIDED, np.empty(columns.size))
+    work = np.empty(rows.size + 2 * columns.size)
+    balancing.balance(value, (rows, columns), DIVIDED, work)
 
 
 DECAYS = 9
@@ -420,9 +436,9 @@ class EstimatedFlows:
     ----------
     zones : int
         Number of zones.
-    place, count : uint64[m], int64[m]
+    parts : list of (uint64[m], integers[m])
         Numbers of pairs, which are those of the origin times ``zones`` and of the destination, in
-        increasing order; every count is above 0.
+        any order, and counts, which are above 0; no pair occurs twice.
     decay : float
         Chosen decay, in the unit of the zones; ``FLAT``: distance plays no role.
     known : TrustedPrior or None
@@ -430,20 +446,14 @@ class EstimatedFlows:
     """
 
     zones: int
-    place: KeyArray = field(repr=False)
-    count: IntArray = field(repr=False)
+    parts: list[KeyedCounts] = field(repr=False)
     decay: float
     known: TrustedPrior | None = field(default=None, repr=False)
 
-    @property
-    def origin(self) -> IntArray:
-        """Numbers of the zones of origin: int64[m]."""
-        return (self.place // np.uint64(self.zones)).view(np.int64)
-
-    @property
-    def destination(self) -> IntArray:
-        """Numbers of the zones of destination: int64[m]."""
-        return (self.place % np.uint64(self.zones)).view(np.int64)
+    def join(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return origins, destinations and counts, in increasing order of both: int64[m] each."""
+        place, count = merge(self.parts)
+        return *np.divmod(place.view(np.int64), self.zones), count
 
 
 def estimate_flows(
@@ -472,9 +482,8 @@ def estimate_flows(
     """
     state = np.array([seed], np.int64)
     if not ends[0].any():
-        none = np.empty(0, np.uint64), np.empty(0, np.int64)
         known = None if prior is None else TrustedPrior.of(prior, 0.0, 0)
-        return EstimatedFlows(zones.number, *none, FLAT, known)
+        return EstimatedFlows(zones.number, [], FLAT, known)
     progress.begin("Fitting flows")
     blocks = pairs[0].blocks
     margins = blocks.sums(ends[0]), blocks.sums(ends[1])
@@ -486,15 +495,13 @@ def estimate_flows(
     if blocks.side == 1:
         row, column, count = coarse
         place = (row * zones.number + column).view(np.uint64)
-        return EstimatedFlows(zones.number, place, count, decay, known)
+        return EstimatedFlows(zones.number, [(place, count)], decay, known)
     law = zones.attraction(decay)
     dividing = known if known is not None and known.weight > 0 else None
     between = divide_origins(zones, ends, blocks, coarse, law, state, dividing)
     del coarse
     parts = divide_destinations(zones, ends, blocks, between, law, state, dividing)
-    # Of many trips these are a third of the memory.
-    del between
-    return EstimatedFlows(zones.number, *merge(parts), decay, known)
+    return EstimatedFlows(zones.number, parts, decay, known)
 
 
 def fit_pairs(
@@ -721,24 +728,25 @@ def find_factors(
     if whole:
         some = tuple(np.arange(size) for size in matrix.shape)
     wanted = tuple(margin[at] for margin, at in zip(margins, some, strict=True))
-    sums = np.empty(some[0].size), np.empty(some[1].size)
-    by_row, by_column = np.zeros(some[0].size), np.zeros(some[1].size)
-    inner = matrix if whole else np.empty((some[0].size, some[1].size))
-    # Only the first sums of rows are over all columns.
-    for rows in split_rows((some[0].size, right.size)):
-        part = matrix[rows] if whole else matrix[some[0][rows]]
-        balancing.multiply(part, np.ones(right.size), sums[0][rows])
-        if not whole:
+    by_row, by_column = np.zeros(some[0].size), np.ones(some[1].size)
+    sums, inner = np.empty(some[1].size), matrix
+    if not whole:
+        # Only the first sums of rows are over all columns.
+        inner = np.empty((some[0].size, some[1].size))
+        for rows in split_rows((some[0].size, right.size)):
+            part = matrix[some[0][rows]]
+            balancing.multiply(part, np.ones(right.size), by_row[rows])
             inner[rows] = part[:, some[1]]
-    for number in range(rounds):
-        if number:
-            balancing.multiply(inner, by_column, sums[0])
-        before, by_row = by_row, _divide(wanted[0], sums[0])
+        by_row = _divide(wanted[0], by_row)
+        balancing.multiply_left(inner, by_row, sums)
+        by_column = _divide(wanted[1], sums)
+    for _ in range(rounds if whole else rounds - 1):
+        before = by_row.copy()
+        balancing.fit_rows(inner, by_column, wanted[0], by_row, sums)
+        by_column = _divide(wanted[1], sums)
         # Factors of columns follow from those of rows: all later rounds would give the same.
         if np.array_equal(before, by_row):
             break
-        balancing.multiply_left(inner, by_row, sums[1])
-        by_column = _divide(wanted[1], sums[1])
     left[some[0]], right[some[1]] = by_row, by_column
     return left, right
 

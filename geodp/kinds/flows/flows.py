@@ -767,25 +767,26 @@ def table_of_pairs(
     plan: StreamsPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
     """Make the released table of flows, divided among labels; ``flows`` are overwritten."""
-    if labels and flows.count.size:
+    if labels and flows.parts:
         return _table_of_labels(plan, flows, labels, seed, event)
     zones, number, parts = plan.zones, np.uint64(plan.zones.number), []
-    for some in slice_pairs(flows.count.size):
-        place = flows.place[some]
-        ends = (place // number).view(np.int64), (place % number).view(np.int64)
-        index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
-        # In place: of many trips these arrays are most of the memory.
-        place[:] = plan.pairs.encode(index)
-        parts.append((place, flows.count[some]))
+    for places, count in flows.parts:
+        for some in slice_pairs(count.size):
+            place = places[some]
+            ends = (place // number).view(np.int64), (place % number).view(np.int64)
+            index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
+            # In place: of many trips these arrays are most of the memory.
+            place[:] = plan.pairs.encode(index)
+            parts.append((place, count[some]))
     return ReleasedTable(plan.pairs, *merge(parts), event)
 
 
 def _table_of_labels(
     plan: StreamsPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
-    zones, ends = plan.zones, (flows.origin, flows.destination)
-    of, label, count = divide_labels(zones, (*ends, flows.count), labels, seed)
-    places = [axis[end[of]] for end in ends for axis in (zones.row, zones.column)]
+    zones, listed = plan.zones, flows.join()
+    of, label, count = divide_labels(zones, listed, labels, seed)
+    places = [axis[end[of]] for end in listed[:2] for axis in (zones.row, zones.column)]
     sizes = [len(one.labels) for one in plan.attributes]
     index = np.stack([*places, *np.unravel_index(label, sizes)])
     return ReleasedTable(plan.pairs, *coalesce(plan.pairs.encode(index), count), event)

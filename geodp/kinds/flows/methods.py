@@ -96,7 +96,7 @@ class FlowsOfTrips(Method[Measurement]):
     labels: str = ""
 
     name: ClassVar[str] = "flows-of-trips"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "released ends, a law of distance and noisy pairs of blocks, together"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/flows.md."
     guarantee: ClassVar[Guarantee] = EndsOfFlows.guarantee

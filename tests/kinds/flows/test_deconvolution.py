@@ -1,4 +1,4 @@
-"""What noisy flows say of true ones: means that are kept, and flows that are nearer to the truth."""
+"""What noisy flows say of true ones: means that are kept, and flows nearer to the truth."""
 
 import numpy as np
 import pytest
@@ -161,6 +161,7 @@ def test_classes_of_few_pairs_are_joined_downwards():
     number[8] += 1
     assert join_classes(number)[[1, 4, 5, 7, 8]].tolist() == [1, 1, 5, 7, 7]
     # The smallest has none below it.
+    assert join_classes(0 * number).tolist() == [*range(10)]
     number[1] = 1
     assert join_classes(number)[[1, 4]].tolist() == [1, 1]
 

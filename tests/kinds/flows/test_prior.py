@@ -51,7 +51,8 @@ def estimated(dense, scales, prior):
     ends = dense.sum(axis=1), dense.sum(axis=0)
     flows = estimate_flows(ZONES, ends, [*noisy(dense, scales)], 7, prior=prior)
     made = np.zeros_like(dense)
-    made[flows.origin, flows.destination] = flows.count
+    origin, destination, count = flows.join()
+    made[origin, destination] = count
     assert np.array_equal(made.sum(axis=1), ends[0])
     assert np.array_equal(made.sum(axis=0), ends[1])
     return made, flows

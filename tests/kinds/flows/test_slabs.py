@@ -61,7 +61,7 @@ def test_flows_take_one_array_of_all_pairs_beside_the_noisy_ones(measured):
     """Of 8 bytes a pair, and 2 of its entry; a tenth more for larger blocks; and listed flows."""
     ends, noisy = measured
     peak, flows = peak_of(lambda: estimate_flows(ZONES, ends, noisy, 1))
-    listed = flows.count.size
+    listed = sum(count.size for _, count in flows.parts)
     assert 8 * PAIRS < peak < 1.1 * 10 * PAIRS + 40 * listed + SPARE
     learned, _ = peak_of(lambda: learn_finest(ZONES, ends, noisy, flows.decay))
     assert 8 * PAIRS < learned < 1.1 * 10 * PAIRS + SPARE
@@ -84,9 +84,7 @@ def test_slabs_change_no_bit(monkeypatch):
         monkeypatch.setattr(estimator, "SLAB", size)
         flows = estimate_flows(zones, ends, noisy, 7)
         fitted = estimator.fit_pairs(zones, ends, noisy, flows.decay)
-        found.append(
-            (flows.place.tobytes(), flows.count.tobytes(), fitted.expected.flows.tobytes())
-        )
+        found.append((*(one.tobytes() for one in flows.join()), fitted.expected.flows.tobytes()))
     assert found[0] == found[1] == found[2]
 
 

@@ -68,6 +68,46 @@ def multiply_left(matrix: FloatArray, weight: FloatArray, out: FloatArray) -> No
 
 
 @bare
+def fit_rows(
+    matrix: FloatArray, right: FloatArray, wanted: IntArray, left: FloatArray, out: FloatArray
+) -> None:
+    """Find the factors of rows that give them their sums, and sum columns with these factors.
+
+    In one pass, as :func:`multiply`, a division and :func:`multiply_left` would in two.
+
+    Parameters
+    ----------
+    matrix : float64[m, n]
+        Not negative.
+    right : float64[n]
+        Factors of columns.
+    wanted : int64[m]
+        Sums of rows.
+    left : float64[m]
+        Overwritten: 0 where a row has nothing to scale.
+    out : float64[n]
+        Overwritten.
+    """
+    out[:] = 0.0
+    rows = matrix.shape[0]
+    for i in range(0, rows - 3, 4):
+        multiply(matrix[i : i + 4], right, left[i : i + 4])
+        for k in range(i, i + 4):
+            left[k] = wanted[k] / left[k] if left[k] > 0.0 else 0.0
+        # Added one after the other, as by single rows, and written once.
+        for j in range(matrix.shape[1]):
+            total = out[j] + left[i] * matrix[i, j]
+            total += left[i + 1] * matrix[i + 1, j]
+            total += left[i + 2] * matrix[i + 2, j]
+            out[j] = total + left[i + 3] * matrix[i + 3, j]
+    for i in range(rows - rows % 4, rows):
+        multiply(matrix[i : i + 1], right, left[i : i + 1])
+        left[i] = wanted[i] / left[i] if left[i] > 0.0 else 0.0
+        for j in range(matrix.shape[1]):
+            out[j] += left[i] * matrix[i, j]
+
+
+@bare
 def scale(matrix: FloatArray, left: FloatArray, right: FloatArray) -> None:
     """Multiply rows and columns of a matrix by factors."""
     for i in range(matrix.shape[0]):
@@ -164,7 +204,7 @@ def attract(
 
 @bare
 def balance(
-    value: FloatArray, margins: tuple[IntArray, IntArray], rounds: int, sums: FloatArray
+    value: FloatArray, margins: tuple[IntArray, IntArray], rounds: int, work: FloatArray
 ) -> None:
     """Scale rows and columns of a matrix by turns until they add up to the margins, nearly.
 
@@ -174,24 +214,20 @@ def balance(
         Not negative; overwritten.
     margins : int64[rows], int64[columns]
     rounds : int
-    sums : float64[columns]
-        Workspace.
+    work : float64[rows + 2 * columns]
+        Overwritten.
     """
+    rows, columns = value.shape
+    left = work[:rows]
+    right, ones = work[rows : rows + columns], work[rows + columns :]
+    ones[:] = 1.0
     for _ in range(rounds):
-        sums[:] = 0.0
-        for i in range(value.shape[0]):
-            total = 0.0
-            for j in range(value.shape[1]):
-                total += value[i, j]
-            factor = margins[0][i] / total if total > 0.0 else 0.0
-            for j in range(value.shape[1]):
-                value[i, j] *= factor
-                sums[j] += value[i, j]
-        for j in range(value.shape[1]):
-            sums[j] = margins[1][j] / sums[j] if sums[j] > 0.0 else 0.0
-        for i in range(value.shape[0]):
-            for j in range(value.shape[1]):
-                value[i, j] *= sums[j]
+        fit_rows(value, ones, margins[0], left, right)
+        for j in range(columns):
+            right[j] = margins[1][j] / right[j] if right[j] > 0.0 else 0.0
+        for i in range(rows):
+            for j in range(columns):
+                value[i, j] = value[i, j] * left[i] * right[j]
 
 
 @bare

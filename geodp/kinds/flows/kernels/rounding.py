@@ -118,3 +118,14 @@ def draw_rows(
                 weight[j] = lacking[j]
                 total += weight[j]
             rest = share_systematically(weight, total, rest, next_uniform(state), lacking, count[i])
+
+
+@bare
+def list_entries(count: IntArray, row: IntArray, column: IntArray, listed: IntArray) -> None:
+    """List the entries of a table that are not 0, row by row: int64[m] each, overwritten."""
+    n = 0
+    for i in range(count.shape[0]):
+        for j in range(count.shape[1]):
+            if count[i, j] != 0:
+                row[n], column[n], listed[n] = i, j, count[i, j]
+                n += 1

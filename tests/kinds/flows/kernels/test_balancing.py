@@ -43,6 +43,14 @@ def test_sums_are_added_one_after_the_other_to_the_last_bit(rows):
     balancing.multiply(matrix, weight, out)
     expected = [sum((a * b for a, b in zip(row, weight, strict=True)), 0.0) for row in matrix]
     assert out.tolist() == [float(one) for one in expected]
+    # Rows with nothing to scale have the factor 0, and no column anything of them.
+    matrix[rows // 2] = 0
+    wanted, left, sums = np.arange(3, 3 + rows), np.empty(rows), np.empty((2, 9))
+    balancing.multiply(matrix, weight, out)
+    balancing.fit_rows(matrix, weight, wanted, left, sums[0])
+    assert left.tolist() == np.divide(wanted, out, out=np.zeros(rows), where=out > 0).tolist()
+    balancing.multiply_left(matrix, left, sums[1])
+    assert np.array_equal(sums[0], sums[1])
     # Runs of one parent, and a parent that comes back.
     for parent in (np.arange(rows) // 3, np.arange(rows) % 2):
         square = DRAW.gamma(0.1, 1e3, (rows, rows))
@@ -98,7 +106,7 @@ def test_attraction_sums_the_law_over_blocks():
 def test_balanced_tables_have_both_margins():
     value = MATRIX.copy()
     margins = np.arange(1, 7), np.full(6, 3) + np.array([0, 0, 0, 1, 1, 1])
-    balancing.balance(value, margins, 300, np.empty(6))
+    balancing.balance(value, margins, 300, np.empty(18))
     assert value.sum(axis=1) == pytest.approx(margins[0], rel=1e-6)
     assert value.sum(axis=0) == pytest.approx(margins[1], rel=1e-6)
 
