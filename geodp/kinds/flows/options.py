@@ -64,7 +64,6 @@ MEASURED = joined(
         "period. The fewer, the larger are the blocks whose pairs are measured. Make it without "
         "the data; geodp flows plan shows what it chooses.",
         low=1.0,
-        high=1e15,
         metavar="NUMBER",
         everyday=True,
         group="Privacy",

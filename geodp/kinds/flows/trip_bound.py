@@ -138,7 +138,7 @@ def plan(
     ...     geodp.Grid.regular((40, 40)), trips=10, epsilon=1, expected_trips=20_000
     ... )
     >>> dict(guessed.shares), guessed.reason
-    ({8: '1/4'}, 'fewer than 160,000 trips are expected')
+    ({8: '1/4'}, 'fewer than 80,000 trips are expected')
     """
     require_bounds(trips, trips)
     if mean_trips is not None and not 1 < mean_trips < float("inf"):

@@ -117,7 +117,7 @@ def test_labels_and_periods_share_the_same_levels():
 @pytest.mark.parametrize(
     ("guess", "code"),
     [
-        *(({"expected_trips": one}, "option-out-of-range") for one in (0, -5, 1e16, "many")),
+        *(({"expected_trips": one}, "option-out-of-range") for one in (0, -5, "many")),
         ({"expected_trips": float("nan")}, "option-out-of-range"),
         ({"expected_trips": 100, "levels": {4: "1/2"}}, "option-excludes-option"),
         ({"concentrated": True, "levels": {4: "1/2"}}, "option-excludes-option"),
