@@ -67,7 +67,7 @@ class ListedPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class FlowSums:
+class SummedFlows:
     """Estimated sums of groups of pairs of regions, for one set of labels.
 
     Attributes
@@ -153,7 +153,7 @@ class FlowEstimator:
 
     def sum_sets(
         self, groups: Sequence[Sequence[tuple[Any, Any]]], sets: Sequence[Mapping[str, Any]]
-    ) -> list[FlowSums]:
+    ) -> list[SummedFlows]:
         """Estimate groups of pairs of regions for several sets of labels, with what they share."""
         chosen = [self.choose(labels) for labels in sets]
         regions, numbered = self._number(groups)
@@ -169,8 +169,12 @@ class FlowEstimator:
                 self.plan, flows, self.labels, np.stack([chosen[at] for at in some])
             )
             by_label = dict(zip(some, estimator.estimate(between), strict=True))
-        repeated = self.plan.whole.contribution
-        return [FlowSums(whole, by_label.get(at), repeated) for at, _ in enumerate(sets)]
+        return [SummedFlows(whole, by_label.get(at), self.repeated) for at, _ in enumerate(sets)]
+
+    @property
+    def repeated(self) -> int:
+        """Most trips of a unit, by which trips vary more than if all were of different units."""
+        return self.plan.whole.contribution
 
     def choose(self, labels: Mapping[str, Any]) -> BoolArray:
         """Return which combinations of labels are chosen; see :func:`choose_labels`."""
@@ -223,7 +227,7 @@ class FlowEstimator:
             found.append(self.known.estimate(count, touched, of_ends))
         return found
 
-    def oppose(self, sides: tuple[FlowSums, FlowSums], at: tuple[int, int]) -> float:
+    def oppose(self, sides: tuple[SummedFlows, SummedFlows], at: tuple[int, int]) -> float:
         """Return how far the errors of two flows are opposite, from 0 to 1.
 
         ``at``: which group of each.
@@ -246,7 +250,7 @@ class FlowEstimator:
         """What is known of the true flows, from what is released."""
         zones = self.plan.zones
         fitted = fit_pairs(zones, self.margins, self.noisy, self.decay, self.prior)
-        return KnownFlows.of(zones, fitted, self.noisy)
+        return KnownFlows.of(zones, fitted, self.noisy, self.repeated)
 
     def learn(self) -> LearnedFlows:
         """Learn what the finest noisy pairs say of the true ones."""

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
 
@@ -74,6 +74,16 @@ class Overdispersion:
         shift = SKEW * self.clump
         return np.asarray(shift + np.sqrt(Z**2 * self.variance(flow) + shift**2))
 
+    def weigh(
+        self, moments: tuple[FloatArray, FloatArray], number: FloatArray, v: float
+    ) -> FloatArray:
+        """Return the weights of classes, twice the inverse variances of mean squares: float64[n].
+
+        Parameters are those of :meth:`fit`.
+        """
+        one, two = moments
+        return np.asarray(number / (v + self.clump * one + self.relative * two) ** 2)
+
     @classmethod
     def fit(
         cls, moments: tuple[FloatArray, FloatArray], apart: FloatArray, number: FloatArray, v: float
@@ -94,7 +104,7 @@ class Overdispersion:
         one, two = moments
         found = cls(1.0, 0.3)
         for _ in range(FITTED):
-            weight = number / (v + found.clump * one + found.relative * two) ** 2
+            weight = found.weigh(moments, number, v)
             a, b, c = (float(weight @ each) for each in (one * one, one * two, two * two))
             y, z = float(weight @ (one * apart)), float(weight @ (two * apart))
             full = a * c - b * b
@@ -109,16 +119,27 @@ class Overdispersion:
         return found
 
 
-def fit_parts(learned: LearnedFlows, v: float) -> Overdispersion:
-    """Fit how true flows differ from expected ones, of which parts of blocks differ alike."""
+def fit_parts(learned: LearnedFlows, v: float, repeated: int) -> Overdispersion:
+    """Fit how true flows differ from expected ones, of which parts of blocks differ alike.
+
+    Parameters
+    ----------
+    learned : LearnedFlows
+    v : float
+        Variance of the noise.
+    repeated : int
+        Most trips of a unit, which may go together, where the noise may hide it.
+    """
     rows = np.array(
         [(one.expected, one.apart, one.count.sum()) for _, one in learned.bins()], np.float64
     )
-    mean, apart, number = rows.reshape(-1, 3).T
-    some = number > 0
-    found = Overdispersion.fit((mean[some], mean[some] ** 2), apart[some], number[some], v)
-    # A trip goes with itself at least.
-    return Overdispersion(max(found.clump, 1.0), found.relative)
+    mean, apart, number = rows[rows[:, 2] > 0].T
+    moments = mean, mean**2
+    found = Overdispersion.fit(moments, apart, number, v)
+    # Of few pairs of blocks, clumps may seem small by chance: by two standard errors, say.
+    known = float(found.weigh(moments, number, v) @ mean**2)
+    chance = sqrt(2 / known) if known > 0 else 0.0
+    return replace(found, clump=max(found.clump + 2 * chance, float(repeated)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,13 +297,18 @@ class KnownFlows:
     reach: float
 
     @classmethod
-    def of(cls, zones: Zones, fitted: FittedPairs, noisy: Sequence[NoisyPairs]) -> KnownFlows:
-        """Take what is known from fitted flows, and the noisy ones they were fitted to."""
+    def of(
+        cls, zones: Zones, fitted: FittedPairs, noisy: Sequence[NoisyPairs], repeated: int
+    ) -> KnownFlows:
+        """Take what is known from fitted flows, and the noisy ones they were fitted to.
+
+        ``repeated``: most trips of a unit.
+        """
         levels = [*sum_levels(zones, noisy[-1].blocks, fitted.levels[0]), *fitted.levels]
         return cls(
             fitted,
             noisy,
-            fit_parts(fitted.learned, noisy[0].variance),
+            fit_parts(fitted.learned, noisy[0].variance, repeated),
             tuple(CommonErrors.of(fitted, one) for one in levels),
             *find_ends(fitted.learned, sqrt(noisy[0].variance)),
         )

@@ -38,7 +38,7 @@ def state_errors(estimator: FlowEstimator) -> StatedPairErrors | None:
         return None
     finest, learned = estimator.noisy[0], estimator.learn()
     single = finest.blocks.number == estimator.plan.zones.number
-    parts = None if single else fit_parts(learned, finest.variance)
+    parts = None if single else fit_parts(learned, finest.variance, estimator.repeated)
     rows, believed = list_sizes(learned, parts, sqrt(finest.variance)), None
     for one in reversed(rows):
         if one.trips < (one.high - one.low) / 2:
