@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from geodp import progress
-from geodp.kinds.flows.deconvolution import LearnedFlows, learn_flows
+from geodp.kinds.flows.deconvolution import BINS, LearnedFlows, learn_flows
 from geodp.kinds.flows.kernels import balancing, deconvolution, rounding
 from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
 from geodp.kinds.flows.zones import Attraction, ZoneBlocks, Zones
@@ -304,6 +305,9 @@ LEAST_BLOCKS = 4
 
 WEIGHTS = 0.0, 0.25, 0.5, 0.75, 1.0
 """Weights of a prior beside the law that are tried; 0: it is not used."""
+
+THICK = 10
+"""Standard errors of the noise from which on a pair is known well enough to be expected so."""
 
 LEFT_OUT = 4
 """Rows and columns without trips are left out where so many times fewer pairs are left."""
@@ -843,6 +847,8 @@ def follow_levels(
     for level in levels:
         summed, finest = expected.sums(level.parent), level is levels[-1]
         learned = learn_level(summed, level)
+        if finest:
+            learned = learn_beside(summed, level, margins) or learned
         table = learned.concentrate() if finest else learned.mean
         made = summed if finest else replace(summed, flows=np.empty(summed.flows.shape))
         for rows in split_rows(summed.flows.shape):
@@ -859,6 +865,35 @@ def follow_levels(
             # Blocks within one that became larger have not all become so.
             balance_some(expected, margins, FITTED)
             above = LargerFlows(level.parent, made, learned.variance[learned.entry])
+    return learned
+
+
+def learn_beside(
+    expected: SomePairs, level: CombinedLevel, margins: tuple[IntArray, IntArray]
+) -> LearnedFlows | None:
+    """Learn what the finest noisy flows say beside thick pairs, whose trips are no longer expected.
+
+    Ends with a thick pair have fewer trips left for all others than a law expects of them.
+    Overwrites the expected flows; None: no pair is thick.
+    """
+    deviation = sqrt(level.variance)
+    sums = [np.zeros(one.size) for one in expected.ends]
+    thick = np.zeros(expected.flows.shape, np.bool_)
+    for rows in split_rows(thick.shape):
+        noisy, flows = level.between(expected, rows), expected.flows[rows]
+        thick[rows] = noisy > np.maximum(THICK * deviation, 2 * flows)
+        known = np.where(thick[rows], noisy, 0.0)
+        sums[0][rows], sums[1] = known.sum(axis=1), sums[1] + known.sum(axis=0)
+        flows[thick[rows]] = 0
+    if not thick.any():
+        return None
+    left = [
+        np.maximum(margin[one] - known, 0.0)
+        for margin, one, known in zip(margins, expected.ends, sums, strict=True)
+    ]
+    balance_ends(expected.flows, (left[0], left[1]), FITTED)
+    learned = learn_level(expected, level)
+    learned.entry[thick] = next(iter(learned.classes)) * BINS + BINS - 1
     return learned
 
 

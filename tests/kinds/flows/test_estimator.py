@@ -5,7 +5,15 @@ import pytest
 
 import geodp
 from geodp.kinds.flows import estimator
-from geodp.kinds.flows.estimator import FLAT, NoisyPairs, estimate_flows, fit_pairs
+from geodp.kinds.flows.deconvolution import LearnedFlows
+from geodp.kinds.flows.estimator import (
+    FLAT,
+    LargerFlows,
+    NoisyPairs,
+    SomePairs,
+    estimate_flows,
+    fit_pairs,
+)
 from geodp.kinds.flows.kernels import balancing, deconvolution
 from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
 from geodp.kinds.flows.zones import Zones
@@ -106,7 +114,7 @@ def test_measured_exactly_no_trip_moves_to_a_pair_that_has_none(scales):
         assert np.abs(found - true).max() <= 1
 
 
-def test_few_thick_pairs_are_found_through_noise():
+def test_few_thick_pairs_are_found_through_noise(monkeypatch):
     """What a law of distance cannot know, and no shrinkage by one factor for pairs of a size."""
     dense = thick_pairs()
     (pairs,) = noisy(dense, {1: 5})
@@ -118,6 +126,9 @@ def test_few_thick_pairs_are_found_through_noise():
     assert np.minimum(dense, linear).sum() / linear.sum() < 0.2
     thick = dense > 200
     assert made[thick].sum() == pytest.approx(dense[thick].sum(), rel=0.12)
+    # Means of single pairs would spread more trips over pairs that have none.
+    monkeypatch.setattr(LearnedFlows, "concentrate", lambda learned: learned.mean)
+    assert right(dense, made) > right(dense, estimated(dense, {1: 5})[0])
 
 
 def test_raking_leaves_what_is_known_and_meets_the_margins():
@@ -188,7 +199,40 @@ def test_larger_blocks_are_kept_as_sums():
     inner = pairs[1].blocks.of_zone[pairs[0].blocks.first[:-1]]
     summed = np.zeros(pairs[1].noisy.shape)
     np.add.at(summed, (inner[:, None], inner[None]), fitted.expected.whole())
-    assert np.abs(summed - pairs[1].noisy).max() < 0.02 * pairs[1].noisy.max()
+    assert np.abs(summed - pairs[1].noisy).max() < 0.002 * pairs[1].noisy.max()
+
+
+def test_finest_pairs_are_expected_from_larger_ones_and_both_ends(monkeypatch):
+    dense, seen, learn = truth(), [], estimator.learn_level
+    pairs = [*noisy(dense, {2: 30, 8: 1})]
+    margins = tuple(pairs[0].blocks.sums(dense.sum(axis=axis)) for axis in (1, 0))
+    monkeypatch.setattr(
+        estimator, "learn_level", lambda *one: seen.append(one[0].flows.copy()) or learn(*one)
+    )
+    fit_pairs(ZONES, margins, pairs)
+    larger, finest = seen
+    first = pairs[1].blocks.of_zone[pairs[0].blocks.first[:-1]]
+    at = np.searchsorted(first, np.arange(pairs[1].blocks.number))
+    summed = np.add.reduceat(np.add.reduceat(finest, at, 0), at, 1)
+    off = [np.abs(one - pairs[1].noisy).sum() for one in (larger, summed)]
+    assert off[1] < 0.2 * off[0]
+    for axis, margin in zip((1, 0), margins, strict=True):
+        assert np.abs(finest.sum(axis=axis) - margin).sum() < 0.003 * dense.sum()
+
+
+def test_sums_of_larger_blocks_are_kept_as_closely_as_they_are_known():
+    every, parent = (np.arange(4), np.arange(4)), np.array([0, 0, 1, 1])
+    flows = SomePairs(4, every, np.arange(1.0, 17).reshape(4, 4))
+    before = flows.sums(parent).flows
+    known = SomePairs(2, (np.arange(2), np.arange(2)), 3 * before)
+    # Of four pairs with a variance of 2 each, beside larger blocks with 8, 0 and many more.
+    spread = np.array([[8.0, 0.0], [1e12, 8.0]])
+    learned = LearnedFlows(np.zeros((4, 4), np.uint16), *np.array([[0.0], [2.0]]), spread, {})
+    sums = LargerFlows(parent, known, spread).sums_of(flows, np.arange(4), learned)
+    assert sums.gain == pytest.approx(np.array([[0.5, 1], [0, 0.5]]), abs=1e-9)
+    assert sums.target == pytest.approx(before * [[2, 3], [1, 2]])
+    sums.keep(flows.flows)
+    assert flows.sums(parent).flows == pytest.approx(before * [[1.5, 3], [1, 1.5]])
 
 
 def find_factors_of_all(matrix, margins, rounds):
