@@ -36,6 +36,9 @@ MOST = KNOWN * FINENESS
 BINS = 2 * MOST + 2
 """Bins of a class."""
 
+NOT_EXPECTED, MEASURED = balancing.CLASSES * BINS, balancing.CLASSES * BINS + 1
+"""Entries after those of all classes."""
+
 LEAST = 32
 """Pairs of a class below which it is joined with the next smaller one."""
 
@@ -99,7 +102,9 @@ class LearnedFlows:
     entry : uint16[a, b]
         Entry of each pair in the tables.
     mean, variance : float64[entries]
-        Of the true flow. The mean is not a number where it is the noisy flow itself.
+        Of the true flow. The mean is not a number where it is the noisy flow itself. The last
+        entries are ``NOT_EXPECTED``, of pairs of which nothing is expected, and ``MEASURED``, of
+        pairs that are taken as they were measured.
     step : float
         Width of a bin.
     classes : dict of int to LearnedClass
@@ -162,8 +167,9 @@ def learn_flows(
     for _, expected, noisy in slabs():
         deconvolution.sum_bins(expected, noisy, step, counts, sums)
     merged = join_classes(counts.sum(axis=1))
-    entries = balancing.CLASSES * BINS + 1
+    entries = MEASURED + 1
     tables = np.zeros(entries), np.zeros(entries)
+    tables[0][MEASURED], tables[1][MEASURED] = np.nan, variance
     classes = dict[int, LearnedClass]()
     for number in np.unique(merged[counts.any(axis=1)]).tolist():
         own = merged == number

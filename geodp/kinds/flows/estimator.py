@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from geodp import progress
-from geodp.kinds.flows.deconvolution import BINS, LearnedFlows, learn_flows
+from geodp.kinds.flows.deconvolution import MEASURED, LearnedFlows, learn_flows
 from geodp.kinds.flows.kernels import balancing, deconvolution, rounding
 from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
 from geodp.kinds.flows.zones import Attraction, ZoneBlocks, Zones
@@ -893,7 +893,7 @@ def learn_beside(
     ]
     balance_ends(expected.flows, (left[0], left[1]), FITTED)
     learned = learn_level(expected, level)
-    learned.entry[thick] = next(iter(learned.classes)) * BINS + BINS - 1
+    learned.entry[thick] = MEASURED
     return learned
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import Estimate, Z
-from geodp.kinds.flows.deconvolution import LearnedFlows
+from geodp.kinds.flows.deconvolution import NOT_EXPECTED, LearnedFlows
 from geodp.kinds.flows.estimator import (
     CombinedLevel,
     FittedPairs,
@@ -43,12 +43,9 @@ CLASSES = 64
 FITTED = 30
 """Rounds in which an overdispersion is fitted, each with the weights of the one before."""
 
-SKEW = 1.25
-"""By how many clumps the upper end of a part of a block is further away than a symmetric one, once
-as a shift and once beside the error (docs/measured/flows.md)."""
-
-SINGLE_Z, COVER_Z = 2.1, 2.3
-"""Half of the intervals of one noisy flow, and of the sum of those that hold a part."""
+SINGLE_Z, COVER_Z = 2.1, 2.6
+"""Half of the intervals of one noisy flow, and of the sums that a flow hardly exceeds, of which
+there are several, in standard errors (docs/measured/flows.md)."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +67,8 @@ class Overdispersion:
         return self.clump * flow + self.relative * flow**2
 
     def skew(self, flow: FloatArray) -> FloatArray:
-        """Return the upper margins of flows, which are skewed where they are few clumps."""
-        shift = SKEW * self.clump
-        return np.asarray(shift + np.sqrt(Z**2 * self.variance(flow) + shift**2))
+        """Return the upper margins of flows, which are skewed by a clump where they are few."""
+        return np.asarray(self.clump + np.sqrt(Z**2 * self.variance(flow) + self.clump**2))
 
     def weigh(
         self, moments: tuple[FloatArray, FloatArray], number: FloatArray, v: float
@@ -343,7 +339,7 @@ class KnownFlows:
         high = np.minimum(np.maximum(noisy, 0) + off, self.reach)
         entry = learned.entry[inside]
         flow[fitted], variance[fitted] = self.fitted.expected.flows[inside], learned.variance[entry]
-        expected, measured = entry < learned.mean.size - 1, np.isnan(learned.mean[entry])
+        expected, measured = entry != NOT_EXPECTED, np.isnan(learned.mean[entry])
         high[fitted] = np.where(expected, self.high[entry], high[fitted])
         low[fitted] = self.low[entry]
         low[fitted] = np.where(measured, noisy[fitted] - off, low[fitted])
@@ -386,8 +382,10 @@ class KnownFlows:
         measured, of_noise, cover = self._measure(count, touched, ends)
         lower = min(lower, measured - Z * of_noise)
         upper = max(upper, measured + Z * of_noise)
-        upper = max(min(upper, cover, *(one.most for one in ends if len(ends) == 1)), count)
         lower = min(max(lower, 0.0), count)
+        most = min(cover, *(one.most for one in ends)) if len(ends) == 1 else cover
+        # What is too large for its blocks is not known better than what fits.
+        upper = min(upper, max(most, count + sqrt(total)))
         found = Estimate(count, float(lower), float(upper), sqrt(total), clamped=False)
         return GroupedFlow(found, FittedParts(finest, flow, variance))
 

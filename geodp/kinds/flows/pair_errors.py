@@ -110,7 +110,7 @@ def look_up_errors(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return standard errors and 95 % intervals of single pairs, by what an index states.
 
-    Between two stated sizes the standard error and both margins are interpolated, and beyond the
+    Between two stated sizes the standard error and both ends are interpolated, and beyond the
     largest one they grow in proportion to the flow. So whoever reads a release computes the same
     numbers. Standard errors have six significant digits, and ends three decimals.
 
@@ -128,14 +128,12 @@ def look_up_errors(
     """
     if stated is None:
         return count, count, count
-    rows = [
-        (one.trips, one.standard_error, one.trips - one.low, one.high - one.trips)
-        for one in stated.sizes
-    ]
+    names = ("trips", "standard_error", "low", "high")
+    rows = [[getattr(one, name) for name in names] for one in stated.sizes]
     size, *columns = np.array(rows, np.float64).T
     beyond = np.maximum(count / size[-1], 1)
-    error, below, above = (np.interp(count, size, one) * beyond for one in columns)
-    return six_digits(error), *widen(np.maximum(count - below, 0), count + above)
+    error, low, high = (np.interp(count, size, one) * beyond for one in columns)
+    return six_digits(error), np.round(low, 3), np.round(high, 3)
 
 
 def are_near(one: StatedPairErrors, other: StatedPairErrors) -> bool:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import geodp
+from bench.inputs.trips import make_partners
 from geodp.kinds.flows.intervals import KnownFlows
+from geodp.kinds.flows.zones import zones_of
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.forms import count_between
 from tests.kinds.flows.test_publish import GRID, publish, trips_on
@@ -19,9 +21,9 @@ def box(corner, side):
     return (*corner, *(corner + side))
 
 
-def region(bounds):
+def region(bounds, grid=GRID):
     rows, columns = np.mgrid[bounds[0] : bounds[2], bounds[1] : bounds[3]]
-    return geodp.grid.region.Region.of_map(GRID, rows.ravel(), columns.ravel())
+    return geodp.grid.region.Region.of_map(grid, rows.ravel(), columns.ravel())
 
 
 def test_all_trips_are_those_of_the_map_of_ends(release):
@@ -70,18 +72,14 @@ def test_intervals_hold_the_truth_about_as_often_as_stated():
 @pytest.mark.parametrize("levels", [None, {1: "1/2", 4: "7/20"}])
 def test_intervals_hold_where_trips_go_to_few_partners(levels):
     """Squares around trips, each as often as it has some: three partners of a zone."""
-    draw = np.random.default_rng(2)
-    start = np.repeat(np.arange(256), 3)
-    end = np.concatenate([draw.choice(256, 3, replace=False) for _ in range(256)])
-    count = np.tile([120, 60, 20], 256)
-    index = np.stack([start // 16, start % 16, end // 16, end % 16])
-    table = geodp.CountTable.from_index(GRID.pairs(), index, count)
-    picked = index.T[draw.choice(768, 120, p=count / count.sum())].reshape(-1, 2, 2)
+    table, draw = make_partners(0, side=24), np.random.default_rng(2)
+    index = table.grid.decode(table.key).T
+    picked = index[draw.choice(len(index), 120, p=table.count / table.count.sum())]
+    picked, zones = picked.reshape(-1, 2, 2), zones_of(table.grid)
     for side in (1, 2, 4):
-        corners = np.clip(picked - draw.integers(0, side, picked.shape), 0, 16 - side)
-        pairs = [tuple(region(box(one, side)) for one in both) for both in corners]
-        shares = [*held(table, pairs, contribution=10, levels=levels)]
-        assert np.mean(shares) >= 0.93
+        corners = np.clip(picked - draw.integers(0, side, picked.shape), 0, 24 - side)
+        pairs = [tuple(region(box(one, side), zones) for one in both) for both in corners]
+        assert np.mean([*held(table, pairs, contribution=10, levels=levels)]) >= 0.93
 
 
 def test_intervals_that_are_half_as_wide_hold_far_less(monkeypatch):

@@ -66,16 +66,17 @@ def test_a_written_release_holds_and_is_opened(name, release, shared):
 
 
 @pytest.mark.parametrize("name", ["mask", "units", "labels of units"])
-def test_intervals_hold_what_was_counted(name, shared):
+def test_intervals_hold_what_was_counted(name):
     table, held, labels = FORMS[name].trips(3), [], FORMS[name].labels
     regions = block_regions(zones_of(table.grid), 4)[:7]
     pairs = [(one, other) for one in regions for other in regions]
     true = count_between(table, pairs, labels)
-    for number in range(2):
-        made = make(shared, name, key=NoiseKey(number.to_bytes(32, "little")))
+    for number in range(6):
+        key = NoiseKey(number.to_bytes(32, "little"))
+        made = geodp.flows.publish(table, contribution=3, epsilon=1, key=key)
         found = made.estimate_all(pairs, labels=labels)
         held += [one.low <= n <= one.high for one, n in zip(found, true, strict=True)]
-    assert np.mean(held) >= (0.9 if labels else 0.94)
+    assert np.mean(held) >= 0.9
 
 
 @pytest.mark.parametrize("name", ["units", "labels of units"])

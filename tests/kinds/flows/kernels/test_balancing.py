@@ -71,20 +71,6 @@ def test_classes_are_halves_of_doublings():
     assert classes == [0, 0, 1, 28, 29, balancing.CLASSES - 1]
 
 
-def test_classes_are_summed_and_looked_up():
-    expected = np.array([[1.0, 8.0], [0.0, 1.0]])
-    noisy = np.array([[5.0, 0.0], [9.0, -7.0]])
-    weight = np.zeros(balancing.CLASSES)
-    weight[balancing.class_of.py_func(1.0)] = 0.5
-    squares, number = np.zeros((2, balancing.CLASSES))
-    places = np.arange(2), np.arange(2)
-    balancing.sum_classes(expected, places, noisy, squares, number)
-    assert (number.sum(), squares.sum()) == (4, 16 + 64 + 81 + 64)
-    out = np.empty((2, 2))
-    balancing.look_up_classes(expected, weight, out)
-    assert out.tolist() == [[0.5, 0.0], [0.0, 0.5]]
-
-
 def test_attraction_sums_the_law_over_blocks():
     zones = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     table = np.array([[1.0, 0.5], [0.25, 0.125]])

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from geodp.kinds.flows.deconvolution import classify
 from geodp.kinds.flows.kernels import deconvolution
-from geodp.kinds.flows.kernels.balancing import CLASSES
+from geodp.kinds.flows.kernels.balancing import CLASSES, class_of
 
 DRAW = np.random.default_rng(1)
 MOST = 5
@@ -22,14 +21,14 @@ def test_pairs_are_counted_by_class_and_bin_and_find_their_entries():
     for some in (slice(0, 3), slice(3, None)):
         deconvolution.sum_bins(EXPECTED[some], NOISY[some], STEP, counts, sums)
     merged, entry = np.arange(CLASSES), np.empty(EXPECTED.shape, np.uint16)
-    merged[classify(np.array([5.0]))] = 2
+    merged[class_of.py_func(5.0)] = 2
     deconvolution.find_entries(EXPECTED, NOISY, STEP, merged, MOST, entry)
     nearest = np.maximum(np.rint(NOISY / STEP), -MOST) + MOST
     beyond = (MOST + 0.5) * STEP < NOISY
     assert beyond.any()
     assert (nearest == 0).any()
-    for expected, own in ((0.3, int(classify(np.array([0.3]))[0])), (5.0, 2)):
-        which, some = int(classify(np.array([expected]))[0]), expected == EXPECTED
+    for expected, own in ((0.3, class_of.py_func(0.3)), (5.0, 2)):
+        which, some = class_of.py_func(expected), expected == EXPECTED
         at = np.where(beyond, 2 * MOST + 1, nearest)[some].astype(int)
         assert counts[which].tolist() == np.bincount(at, minlength=2 * MOST + 2).tolist()
         assert sums[which] == pytest.approx([expected * some.sum(), NOISY[some & beyond].sum()])
