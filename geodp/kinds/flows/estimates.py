@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.accuracy.interval import Estimate
 from geodp.grid.region import Region
-from geodp.kinds.flows.deconvolution import LearnedFlows
-from geodp.kinds.flows.estimator import NoisyPairs, fit_pairs, learn_finest
-from geodp.kinds.flows.intervals import EndsOfPair, GroupedFlow, KnownFlows, TouchedPairs
+from geodp.kinds.flows.estimator import NoisyPairs, fit_pairs
+from geodp.kinds.flows.intervals import EndsOfGroup, GroupedFlow, KnownFlows, TouchedPairs
 from geodp.kinds.flows.label_estimates import (
-    Ends,
     LabelEstimator,
     LabelledFlows,
     LabelledSums,
+    ZonesOfPair,
     choose_labels,
 )
 from geodp.kinds.flows.label_model import NoisyLabels
@@ -199,7 +198,7 @@ class FlowEstimator:
         self,
         regions: Sequence[Region],
         groups: Sequence[Sequence[tuple[int, int]]],
-        between: Sequence[Sequence[Ends]],
+        between: Sequence[Sequence[ZonesOfPair]],
     ) -> list[GroupedFlow]:
         """Estimate groups of pairs of regions, of all labels.
 
@@ -223,7 +222,9 @@ class FlowEstimator:
                 for blocks in (one.blocks for one in self.noisy)
             ]
             count = sum(self._count(each) for each in parts)
-            of_ends = [EndsOfPair.of(ends[0][a], ends[1][b]) for a, b in group]
+            of_ends = EndsOfGroup.of(
+                *([ends[way][at] for at in {pair[way] for pair in group}] for way in (0, 1))
+            )
             found.append(self.known.estimate(count, touched, of_ends))
         return found
 
@@ -252,10 +253,6 @@ class FlowEstimator:
         fitted = fit_pairs(zones, self.margins, self.noisy, self.decay, self.prior)
         return KnownFlows.of(zones, fitted, self.noisy, self.repeated)
 
-    def learn(self) -> LearnedFlows:
-        """Learn what the finest noisy pairs say of the true ones."""
-        return learn_finest(self.plan.zones, self.margins, self.noisy, self.decay, self.prior)
-
     @property
     def margins(self) -> tuple[IntArray, IntArray]:
         """Trips from and to every one of the finest blocks."""
@@ -265,12 +262,12 @@ class FlowEstimator:
             blocks.sums(self.destinations.counts_at(key)),
         )
 
-    def _count(self, inside: Ends) -> int:
+    def _count(self, inside: ZonesOfPair) -> int:
         """Return the released trips between two regions."""
         _, end, count = self._leave(np.flatnonzero(inside[0]))
         return int(count[inside[1][end]].sum())
 
-    def _touch(self, blocks: ZoneBlocks, inside: Ends) -> TouchedPairs:
+    def _touch(self, blocks: ZoneBlocks, inside: ZonesOfPair) -> TouchedPairs:
         """Find the pairs of blocks that two regions touch."""
         of_zone = blocks.of_zone
         touched = np.unique(of_zone[inside[0]]), np.unique(of_zone[inside[1]])
@@ -312,6 +309,18 @@ class FlowEstimator:
         return ListedPairs(
             np.asarray(first, np.int64), ends[0][order], ends[1][order], label, count
         )
+
+    def sum_labels(self) -> tuple[IntArray, IntArray]:
+        """Return the places of the released pairs, and their trips of all labels: int64[n] each.
+
+        A place is the number of the zone of origin times that of all zones, and of the destination.
+        """
+        listed = self._listed
+        place = listed.origin * self.plan.zones.number + listed.destination
+        place, inverse = np.unique(place, return_inverse=True)
+        trips = np.zeros(place.size, np.int64)
+        np.add.at(trips, inverse, listed.count)
+        return place, trips
 
     def _leave(self, zone: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the released pairs that leave some zones: zones of both ends, and trips."""

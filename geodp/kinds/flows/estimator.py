@@ -564,18 +564,6 @@ def find_ends(margins: tuple[IntArray, IntArray]) -> Ends:
     return some
 
 
-def learn_finest(
-    zones: Zones,
-    margins: tuple[IntArray, IntArray],
-    pairs: Sequence[NoisyPairs],
-    decay: float,
-    prior: TrustedPrior | None = None,
-) -> LearnedFlows:
-    """Learn what the finest noisy pairs say of the true ones, as :func:`fit_pairs` does."""
-    expected, _ = expect_pairs(zones, margins, pairs, decay, prior)
-    return follow_levels(expected, combine_levels(pairs), margins)
-
-
 @dataclass(frozen=True, eq=False)
 class CombinedLevel:
     """Noisy flows between blocks of one size, improved by those between smaller ones.
@@ -848,7 +836,7 @@ def follow_levels(
         summed, finest = expected.sums(level.parent), level is levels[-1]
         learned = learn_level(summed, level)
         if finest:
-            learned = learn_beside(summed, level, margins) or learned
+            learned = learn_others(summed, level, margins) or learned
         table = learned.concentrate() if finest else learned.mean
         made = summed if finest else replace(summed, flows=np.empty(summed.flows.shape))
         for rows in split_rows(summed.flows.shape):
@@ -868,13 +856,13 @@ def follow_levels(
     return learned
 
 
-def learn_beside(
+def learn_others(
     expected: SomePairs, level: CombinedLevel, margins: tuple[IntArray, IntArray]
 ) -> LearnedFlows | None:
     """Learn what the finest noisy flows say beside thick pairs, whose trips are no longer expected.
 
     Ends with a thick pair have fewer trips left for all others than a law expects of them.
-    Overwrites the expected flows; None: no pair is thick.
+    Overwrites the expected flows; None: no pair is thick, or no other is left to learn from.
     """
     deviation = sqrt(level.variance)
     sums = [np.zeros(one.size) for one in expected.ends]
@@ -893,6 +881,9 @@ def learn_beside(
     ]
     balance_ends(expected.flows, (left[0], left[1]), FITTED)
     learned = learn_level(expected, level)
+    if not learned.classes:
+        # Thick pairs have all trips of some end of every other one.
+        return None
     learned.entry[thick] = MEASURED
     return learned
 

@@ -8,8 +8,8 @@
    differ from what is expected of them.
 3. What pairs have in common, so that it does not average out over many of them: what the fitted
    flows between larger blocks differ by from the noisy ones, beyond the noise.
-4. The noisy flows alone, without any model: their interval lies within the one that is given, and
-   no end is beyond what all blocks that the regions touch can have.
+4. The noisy flows alone, without any model: their interval lies within the one that is given, as
+   far as all blocks that the regions touch, and both ends, can have so many trips.
 """
 
 from __future__ import annotations
@@ -32,15 +32,13 @@ from geodp.kinds.flows.estimator import (
     split_rows,
     sum_levels,
 )
+from geodp.kinds.flows.kernels.balancing import CLASSES
 from geodp.kinds.flows.zones import Zones
 from geodp.typing import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 
-CLASSES = 64
-"""Classes of flows: from 2**-14 on, two for each doubling."""
-
-FITTED = 30
+ROUNDS = 30
 """Rounds in which an overdispersion is fitted, each with the weights of the one before."""
 
 SINGLE_Z, COVER_Z = 2.1, 2.6
@@ -99,7 +97,7 @@ class Overdispersion:
         """
         one, two = moments
         found = cls(1.0, 0.3)
-        for _ in range(FITTED):
+        for _ in range(ROUNDS):
             weight = found.weigh(moments, number, v)
             a, b, c = (float(weight @ each) for each in (one * one, one * two, two * two))
             y, z = float(weight @ (one * apart)), float(weight @ (two * apart))
@@ -126,10 +124,9 @@ def fit_parts(learned: LearnedFlows, v: float, repeated: int) -> Overdispersion:
     repeated : int
         Most trips of a unit, which may go together, where the noise may hide it.
     """
-    rows = np.array(
-        [(one.expected, one.apart, one.count.sum()) for _, one in learned.bins()], np.float64
-    )
-    mean, apart, number = rows[rows[:, 2] > 0].T
+    rows = [(one.expected, one.apart, one.count.sum()) for _, one in learned.bins()]
+    # None where there are no trips.
+    mean, apart, number = np.array([row for row in rows if row[2] > 0], np.float64).reshape(-1, 3).T
     moments = mean, mean**2
     found = Overdispersion.fit(moments, apart, number, v)
     # Of few pairs of blocks, clumps may seem small by chance: by two standard errors, say.
@@ -281,7 +278,7 @@ class KnownFlows:
     low, high : float64[entries]
         Ends of the interval of a true flow, by entry of the tables that were learned.
     reach : float
-        Flow that is not exceeded by that of 97.5 % of all trips.
+        Flow that is not exceeded by that of 97.5 % of the trips of pairs that noise may hide.
     """
 
     fitted: FittedPairs
@@ -300,7 +297,8 @@ class KnownFlows:
 
         ``repeated``: most trips of a unit.
         """
-        levels = [*sum_levels(zones, noisy[-1].blocks, fitted.levels[0]), *fitted.levels]
+        # Of the finest blocks, what a flow is off by stands in its posterior.
+        levels = [*sum_levels(zones, noisy[-1].blocks, fitted.levels[0]), *fitted.levels[:-1]]
         return cls(
             fitted,
             noisy,
@@ -347,7 +345,7 @@ class KnownFlows:
         return flow, variance, np.clip(low, 0, flow), np.maximum(high, flow)
 
     def estimate(
-        self, count: int, touched: Sequence[TouchedPairs], ends: Sequence[EndsOfPair]
+        self, count: int, touched: Sequence[TouchedPairs], ends: EndsOfGroup
     ) -> GroupedFlow:
         """Estimate the trips between regions.
 
@@ -357,8 +355,7 @@ class KnownFlows:
             Released trips.
         touched : sequence of TouchedPairs
             Blocks of each size, as the noisy pairs have them.
-        ends : sequence of EndsOfPair
-            What is known of both ends of each pair of regions.
+        ends : EndsOfGroup
         """
         finest, spread = touched[0], self.parts
         flow, variance, low, high = self._look_up(finest)
@@ -374,7 +371,7 @@ class KnownFlows:
         above = share * (high - flow) + spread.skew(part)
         above = np.where(is_whole, high - flow, np.minimum(above, high - part))
         rest = max(
-            one.variance(finest.row, finest.column, part) for one in self.common
+            (one.variance(finest.row, finest.column, part) for one in self.common), default=0.0
         ) + self._vary_ends(finest, share**2 * variance, part, ends)
         total = float(error.sum()) + rest
         lower = count - _join(np.minimum(below, part), error, rest)
@@ -382,11 +379,14 @@ class KnownFlows:
         measured, of_noise, cover = self._measure(count, touched, ends)
         lower = min(lower, measured - Z * of_noise)
         upper = max(upper, measured + Z * of_noise)
-        lower = min(max(lower, 0.0), count)
-        most = min(cover, *(one.most for one in ends)) if len(ends) == 1 else cover
+        lower, upper = min(max(float(lower), 0.0), float(count)), float(upper)
         # What is too large for its blocks is not known better than what fits.
-        upper = min(upper, max(most, count + sqrt(total)))
-        found = Estimate(count, float(lower), float(upper), sqrt(total), clamped=False)
+        upper = min(upper, max(min(cover, ends.most), count + sqrt(total)))
+        # Where no trips are released, a posterior that has none leaves what the noise may hide.
+        least = (upper - lower) / (4 * Z)
+        found = Estimate(
+            count, lower, max(upper, float(count)), max(sqrt(total), least), clamped=False
+        )
         return GroupedFlow(found, FittedParts(finest, flow, variance))
 
     def _vary_ends(
@@ -394,7 +394,7 @@ class KnownFlows:
         finest: TouchedPairs,
         variance: FloatArray,
         part: FloatArray,
-        ends: Sequence[EndsOfPair],
+        ends: EndsOfGroup,
     ) -> float:
         """Return the variance that flows have from the noise of both ends.
 
@@ -409,12 +409,11 @@ class KnownFlows:
             at = place[np.unique(blocks[way])]
             every = float(sums[at[at >= 0]].sum())
             moved = float(variance.sum()) / every if every > 0 else 0.0
-            cut = _share_ends(float(part[finest.is_cut[way]].sum()), way, ends)
-            total += min(max(moved, cut), 1.0) ** 2 * sum(one.error[way] ** 2 for one in ends)
+            total += ends.vary(way, float(part[finest.is_cut[way]].sum()), moved)
         return total
 
     def _measure(
-        self, count: int, touched: Sequence[TouchedPairs], ends: Sequence[EndsOfPair]
+        self, count: int, touched: Sequence[TouchedPairs], ends: EndsOfGroup
     ) -> tuple[float, float, float]:
         """Return what the noisy flows say by themselves, and what they hardly exceed.
 
@@ -436,9 +435,7 @@ class KnownFlows:
             for way in (0, 1):
                 cut = one.is_cut[way]
                 inner = max(float(share[cut] @ noisy[cut]), count if cut.all() else 0.0)
-                variance += _share_ends(inner, way, ends) ** 2 * sum(
-                    each.error[way] ** 2 for each in ends
-                )
+                variance += ends.vary(way, inner)
             if sqrt(variance) < best[1]:
                 best = float(share @ noisy), sqrt(variance)
             cover = min(cover, float(noisy.sum()) + COVER_Z * sqrt(noisy.size * level.variance))
@@ -457,10 +454,11 @@ class KnownFlows:
             second.row * number + second.column,
             return_indices=True,
         )
-        both = first.share[at] * second.share[beside]
-        flow = one.flow[at]
-        inside = both * (self.parts.clump * flow + self.parts.relative * flow**2 / 2)
-        total = float((inside - both * one.variance[at]).sum())
+        both, flow = first.share[at] * second.share[beside], one.flow[at]
+        total = -float((both * one.variance[at]).sum())
+        if one is not other:
+            inside = self.parts.clump * flow + self.parts.relative * flow**2 / 2
+            total += float((both * inside).sum())
         for place, sums, way in zip(self._places, self._sums, ("row", "column"), strict=True):
             parts = [
                 np.bincount(
@@ -476,37 +474,46 @@ class KnownFlows:
 
 
 @dataclass(frozen=True)
-class EndsOfPair:
-    """What is known of both ends of a pair of regions.
+class EndsOfGroup:
+    """What is known of all trips from some regions, and to some.
 
     Attributes
     ----------
-    trips, error : float, float
-        Released trips from the one and to the other, and standard errors.
+    trips, variance : float, float
+        Released trips from the ones and to the others, and the variance of both.
     most : float
-        Trips that neither hardly exceeds.
+        Trips that the flow hardly exceeds.
     """
 
     trips: tuple[float, float]
-    error: tuple[float, float]
+    variance: tuple[float, float]
     most: float
 
+    def vary(self, way: int, flow: float, least: float = 0.0) -> float:
+        """Return the variance that a flow has from one end, by its share in all of its trips.
+
+        ``least``: of the share.
+        """
+        own = self.trips[way]
+        share = flow / own if own > 0 else float(flow > 0)
+        return min(max(share, least, 0.0), 1.0) ** 2 * self.variance[way]
+
     @classmethod
-    def of(cls, origin: Estimate, destination: Estimate) -> EndsOfPair:
-        """Take both from the maps of ends."""
-        both = origin, destination
-        most = min(max(one.high, one.count + COVER_Z * one.standard_error) for one in both)
-        return cls(
-            (origin.count, destination.count),
-            (origin.standard_error, destination.standard_error),
-            most,
+    def of(cls, origins: Sequence[Estimate], destinations: Sequence[Estimate]) -> EndsOfGroup:
+        """Sum the estimates of regions, each given once, which are apart."""
+        both = origins, destinations
+        trips, variance = (
+            (float(one), float(other))
+            for one, other in (
+                [sum(each.count for each in end) for end in both],
+                [sum(each.standard_error**2 for each in end) for end in both],
+            )
         )
-
-
-def _share_ends(flow: float, way: int, ends: Sequence[EndsOfPair]) -> float:
-    """Return the share of a flow in all trips from regions, or to regions: 0 to 1."""
-    own = float(sum(one.trips[way] for one in ends))
-    return min(max(flow / own, 0.0), 1.0) if own > 0 else float(flow > 0)
+        most = [
+            max(sum(one.high for one in end), total + COVER_Z * sqrt(squares))
+            for end, total, squares in zip(both, trips, variance, strict=True)
+        ]
+        return cls(trips, variance, min(most))
 
 
 def _join(single: FloatArray, variance: FloatArray, rest: float) -> float:

@@ -24,7 +24,7 @@ from geodp.typing import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 
-Ends: TypeAlias = tuple[BoolArray, BoolArray]
+ZonesOfPair: TypeAlias = tuple[BoolArray, BoolArray]
 """Masks of the zones in a region of origins, and in one of destinations: bool[zones] each."""
 
 Portion: TypeAlias = tuple[IntArray, FloatArray]
@@ -140,7 +140,7 @@ class LabelEstimator:
     streams: Sequence[NoisyLabels]
     chosen: BoolArray
 
-    def estimate(self, groups: Sequence[Sequence[Ends]]) -> list[list[LabelledSums]]:
+    def estimate(self, groups: Sequence[Sequence[ZonesOfPair]]) -> list[list[LabelledSums]]:
         """Estimate flows by label, given the flows of all labels, with simulated errors.
 
         Parameters
@@ -187,7 +187,9 @@ class LabelEstimator:
         """Sum trips by label float64[n, labels] over each set of labels: float64[n, sets]."""
         return trips @ self.chosen.T.astype(np.float64)
 
-    def _find_portions(self, blocks: LabelledBlocks, regions: Sequence[Ends]) -> list[Portion]:
+    def _find_portions(
+        self, blocks: LabelledBlocks, regions: Sequence[ZonesOfPair]
+    ) -> list[Portion]:
         """Return the share of each pair of blocks that is between regions."""
         count, (start, end) = self.flows.count[blocks.order], self.flows.zones
         start, end = start[blocks.order], end[blocks.order]
@@ -202,7 +204,7 @@ class LabelEstimator:
         return portions
 
     def _match(
-        self, blocks: LabelledBlocks, trips: FloatArray, portion: Portion, regions: Ends
+        self, blocks: LabelledBlocks, trips: FloatArray, portion: Portion, regions: ZonesOfPair
     ) -> LabelledParts:
         """Find what two regions share with pairs of blocks.
 
@@ -225,7 +227,7 @@ class LabelEstimator:
         blocks: LabelledBlocks,
         trips: FloatArray,
         portion: Portion,
-        regions: Ends,
+        regions: ZonesOfPair,
     ) -> FloatArray:
         """Return the variance of true trips as labels of a part of a block differ from the rest.
 

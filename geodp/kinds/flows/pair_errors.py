@@ -1,33 +1,34 @@
 """Errors of flows between two single zones by their size, in closed form.
 
-They follow from what is released alone: from what the noisy flows between the smallest measured
-blocks say of the true ones, of all pairs whose flow became as large; and, where these blocks hold
-several zones, from how trips lie in them. A pair with as many trips as its whole block has the
-largest error, so that no pair of this size has a larger one.
+They are those of estimates of some pairs of each size, chosen by nothing but their places, so that
+whoever has the release finds the same ones.
 """
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 
-from geodp.accuracy.interval import Z
+from geodp.grid.region import Region
 from geodp.io.write.tables import six_digits, widen
-from geodp.kinds.flows.deconvolution import LearnedFlows
 from geodp.kinds.flows.estimates import FlowEstimator
-from geodp.kinds.flows.intervals import SINGLE_Z, Overdispersion, find_quantile, fit_parts
 from geodp.kinds.flows.kind import StatedPairError, StatedPairErrors
-from geodp.typing import FloatArray
+from geodp.typing import FloatArray, IntArray
 
 SIZES = (0, *(1 << power for power in range(21)))
 """Sizes of flows whose errors an index states, in trips."""
 
+SAMPLED = 24
+"""Pairs of each size that are estimated, at most."""
+
+STATED = 0.9
+"""Quantile of their errors, and of both margins, that is stated."""
+
 MEANING = (
     "standard error and 95 % interval of the trips between two single zones, of all labels "
-    "together, by the released trips: computed from the release, about as large for any pair of "
-    "this size; flows of believed_from trips and more are at least as large as half the width of "
-    "their interval, and smaller ones may be noise alone; None: of no size are they"
+    "together, by the released trips: those of estimates of some pairs of each size, of which "
+    "nine tenths have no larger ones; flows of believed_from trips and more are at least as large "
+    "as half the width of their interval, and smaller ones may be noise alone; None: of no size "
+    "are they"
 )
 """The sentence of the index on what its errors are."""
 
@@ -36,73 +37,76 @@ def state_errors(estimator: FlowEstimator) -> StatedPairErrors | None:
     """State the errors of a released map of flows by size; None: it has no trips."""
     if not estimator.origins.count.any():
         return None
-    finest, learned = estimator.noisy[0], estimator.learn()
-    single = finest.blocks.number == estimator.plan.zones.number
-    parts = None if single else fit_parts(learned, finest.variance, estimator.repeated)
-    rows, believed = list_sizes(learned, parts, sqrt(finest.variance)), None
-    for one in reversed(rows):
+    columns = measure_sizes(estimator)
+    error, below, above = columns
+    size = np.array(SIZES, np.float64)
+    low, high = widen(np.maximum(size - below, 0), size + above)
+    rows = [SIZES, *(one.tolist() for one in (six_digits(error), low, high))]
+    sizes, believed = tuple(StatedPairError(*row) for row in zip(*rows, strict=True)), None
+    for one in reversed(sizes):
         if one.trips < (one.high - one.low) / 2:
             break
         believed = one.trips
-    return StatedPairErrors(MEANING, believed, rows)
+    return StatedPairErrors(MEANING, believed, sizes)
 
 
-def list_sizes(
-    learned: LearnedFlows, parts: Overdispersion | None, deviation: float
-) -> tuple[StatedPairError, ...]:
-    """List the errors of flows by size.
+def measure_sizes(estimator: FlowEstimator) -> FloatArray:
+    """Return standard errors, lower and upper margins of flows of each size: float64[3, sizes].
 
-    Parameters
-    ----------
-    learned : LearnedFlows
-    parts : Overdispersion or None
-        Of trips in parts of blocks; None: blocks are single zones.
-    deviation : float
-        Standard deviation of the noise of a pair of blocks.
+    Those of sizes without a pair lie between, or are those of the largest one that has some, in
+    proportion to the flow.
     """
-    value = learned.concentrate()
-    size = np.array(SIZES, np.float64)
-    errors = np.array([_of_size(learned, value, n, deviation) for n in SIZES])
-    error, below, above = errors.T
-    if parts is not None:
-        spread = parts.variance(size)
-        error = np.sqrt(error**2 + spread)
-        below, above = below + Z * np.sqrt(spread), above + parts.skew(size)
-    low, high = widen(np.maximum(size - below, 0), size + above)
-    columns = (SIZES, six_digits(error).tolist(), low.tolist(), high.tolist())
-    return tuple(StatedPairError(*row) for row in zip(*columns, strict=True))
+    size, place = choose_pairs(estimator)
+    grid, key = estimator.plan.zones.grid, estimator.plan.zones.key
+    regions = [
+        (Region(grid, key[a : a + 1]), Region(grid, key[b : b + 1]))
+        for a, b in zip(*(one.tolist() for one in np.divmod(place, key.size)), strict=True)
+    ]
+    (found,) = estimator.estimate_sets([[one] for one in regions], [{}])
+    # Lower margins by how much of the flow they are, as many reach down to 0.
+    margins = np.array(
+        [
+            (one.standard_error, 1 - one.low / max(one.count, 1), one.high - one.count)
+            for one in found
+        ]
+    )
+    known = np.unique(size)
+    stated = np.array([np.quantile(margins[size == one], STATED, axis=0) for one in known]).T
+    trips, every = np.array(SIZES, np.float64)[known], np.array(SIZES, np.float64)
+    error, below, above = (np.interp(every, trips, one) for one in stated)
+    beyond = np.maximum(every / max(trips[-1], 1.0), 1)
+    return np.stack([error * beyond, np.minimum(below, 1) * every, above * beyond])
 
 
-def _of_size(
-    learned: LearnedFlows, value: FloatArray, n: int, deviation: float
-) -> tuple[float, float, float]:
-    """Return the error of flows between blocks that became about n, and the margins of an interval.
+def choose_pairs(estimator: FlowEstimator) -> tuple[IntArray, IntArray]:
+    """Choose pairs of zones of each size, evenly among all of them in the order of their places.
 
-    Flows from n / sqrt(2) to n * sqrt(2) count; where there are none, what noise alone leaves. The
-    upper end is that of the flow that a trip belongs to, as for
-    :class:`geodp.kinds.flows.intervals.KnownFlows`.
+    Of a size are those of up to the square root of two as many trips, or as few.
 
-    ``value``: what the flow of each entry became, float64[entries].
+    Returns
+    -------
+    size : int64[n]
+        Place of the size among ``SIZES``.
+    place : int64[n]
+        Number of the zone of origin times that of all zones, and of the destination.
     """
-    apart, weights, trips = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
-    least, most = (n / sqrt(2), n * sqrt(2)) if n else (-1.0, 0.5)
-    for at, one in learned.bins():
-        some = np.flatnonzero((value[at] > least) & (value[at] <= most) & (one.count > 0))
-        moved = one.support - value[at][some][:, None]
-        apart.append(moved.ravel())
-        pairs = one.count[some][:, None] * one.posterior[some]
-        weights.append(pairs.ravel())
-        trips.append((pairs * one.support).ravel())
-    moved, weight, biased = (np.concatenate(one) for one in (apart, weights, trips))
-    total = float(weight.sum())
-    if not total:
-        return deviation, SINGLE_Z * deviation, SINGLE_Z * deviation
-    order = np.argsort(moved, kind="stable")
-    moved, weight, biased = moved[order], weight[order], biased[order]
-    low = find_quantile(weight[None], moved, 0.025)[0]
-    high = find_quantile((biased if biased.any() else weight)[None], moved, 0.975)[0]
-    error = sqrt(float(weight @ moved**2) / total)
-    return error, max(-float(low), 0.0), max(float(high), 0.0)
+    number = estimator.plan.zones.number
+    place, count = estimator.sum_labels()
+    of_count = np.minimum(np.floor(np.log2(count) + 0.5).astype(np.int64) + 1, len(SIZES) - 1)
+    chosen = [np.full(0, 0)] * len(SIZES)
+    for at in range(1, len(SIZES)):
+        own = place[of_count == at]
+        chosen[at] = own[_spread(own.size, SAMPLED)]
+    # Most pairs have no trips.
+    some = _spread(number * number, 4 * SAMPLED)
+    chosen[0] = some[~np.isin(some, place)][:SAMPLED]
+    size = np.repeat(np.arange(len(SIZES)), [one.size for one in chosen])
+    return size, np.concatenate(chosen)
+
+
+def _spread(number: int, most: int) -> IntArray:
+    """Return places that are spread evenly over so many: int64[n], of ``most`` or fewer."""
+    return np.unique(np.linspace(0, number - 1, min(number, most)).astype(np.int64))
 
 
 def look_up_errors(
