@@ -102,7 +102,6 @@ INTERNAL = {
     ),
     "how the command line asks for several differences at once: a method for one is public": (
         "geodp.kinds.flows.comparison.FlowSide",
-        "geodp.kinds.flows.comparison.SimulationSettings",
         "geodp.kinds.flows.flows.EndsOfRegions",
         "geodp.release.regional.Compared",
     ),

@@ -19,7 +19,7 @@ DAY = "2026-01-31"
 REASON = "One <district> was counted twice."
 PAGES = {
     "counts": [("",), ("", "--embed")],
-    "flows": [("")],
+    "flows": [("",)],
     "series of amounts": [("", "--time", "2020"), ("/public/2020",)],
 }
 """What is reported, by kind: the place in a release, and options."""

@@ -52,6 +52,9 @@ ROUNDS = 60
 BEGIN = 0.02
 """Part of the prior that is spread over its support in the beginning."""
 
+LEAST_MEAN = 1e-9
+"""Least mean of a prior, which is divided by."""
+
 LEAST_REST = 0.1
 """Least part of what is expected that is left for pairs whose noise may hide it."""
 
@@ -219,7 +222,7 @@ def learn_class(
     rest = int(count.sum())
     # What pairs that are known have is no longer expected of the others.
     left = max(sums[0] - sums[1], LEAST_REST * sums[0] * rest / number)
-    mean = left / max(rest, 1)
+    mean = max(left / max(rest, 1), LEAST_MEAN)
     support = choose_support(value[count > 0], mean, sqrt(variance))
     likelihood = np.empty((value.size, support.size))
     deconvolution.fill_likelihood(value, support, variance, normal, likelihood)

@@ -228,8 +228,8 @@ class Flows(Composite[FlowsCard]):
         ----------
         errors : bool
             Add ``standard_error``, ``low`` and ``high`` of each pair by its size, as
-            ``index.pairs`` states them and ``flows.csv`` lists them: at most as large for any pair
-            with so many trips. :meth:`estimate` gives those of one flow.
+            ``index.pairs`` states them and ``flows.csv`` lists them: as large as for nine tenths of
+            the pairs with so many trips. :meth:`estimate` gives those of one flow.
 
         Raises
         ------

@@ -271,7 +271,6 @@ READING = joined(
     Option(
         "--value",
         "Column of counts, if a row is several trips; state the --contribution then.",
-        everyday=True,
         metavar="COLUMN",
         group="Input",
     ),

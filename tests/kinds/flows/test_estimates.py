@@ -118,3 +118,30 @@ def test_groups_of_regions_are_summed(release):
     each = release.estimate_all(pairs)
     assert whole.count == sum(one.count for one in each)
     assert whole.standard_error < sum(one.standard_error for one in each)
+
+
+def lone_partners(zones, trips):
+    """All trips from each zone go to one other: each zone is one trip's end, or the start."""
+    side = int(zones**0.5)
+    partner = np.random.default_rng(1).permutation(zones)
+    start = np.arange(zones)
+    index = np.stack([start // side, start % side, partner // side, partner % side])
+    pairs = geodp.Grid.regular((side, side)).pairs()
+    return geodp.CountTable.from_index(pairs, index, np.full(zones, trips, np.int64))
+
+
+@pytest.mark.parametrize(("zones", "trips"), [(4, 0), (4, 1), (4, 3000), (16, 3000), (64, 20)])
+@pytest.mark.parametrize("levels", [None, {1: "1/2"}, {2: "1/2"}])
+def test_whatever_is_released_has_intervals(zones, trips, levels):
+    """Also no trips, and pairs that have all trips of their zones, so that none are expected."""
+    table, side = lone_partners(zones, trips), int(zones**0.5)
+    for number in range(8):
+        release = geodp.flows.publish(
+            table, epsilon=10, contribution=1, levels=levels, allow_empty=True,
+            key=NoiseKey(number.to_bytes(32, "little")),
+        )  # fmt: skip
+        west, east = (0, 0, side, side // 2), (0, side // 2, side, side)
+        for one in release.estimate_all([(west, east), (west, west), ((0, 0, 1, 1), east)]):
+            assert 0 <= one.low <= one.count <= one.high < np.inf
+            assert one.standard_error > 0 or one.high == one.low
+        assert np.isfinite(release.compare((west, east), (east, west)).high)
