@@ -308,7 +308,7 @@ KINDS: dict[str, tuple[int, dict[str, Any]]] = {
     "taxis": (10, {}),
     "destinations mirrored": (10, {}),
     "radiation": (10, {}),
-    "flights": (1, {"concentrated": True}),
+    "flights": (10, {"concentrated": True}),
     "partners": (10, {"concentrated": True}),
     "hubs": (10, {"expected_trips": 90_000}),
     "a day": (1, {"expected_trips": 20_000}),

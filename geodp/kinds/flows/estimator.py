@@ -842,12 +842,11 @@ def follow_levels(
         for rows in split_rows(summed.flows.shape):
             noisy = level.between(summed, rows)
             deconvolution.look_up(noisy, learned.entry[rows], table, made.flows[rows])
-        sums = None if above is None else above.sums_of(made, level.parent, learned)
+        if above is not None:
+            above.sums_of(made, level.parent, learned).keep(made.flows)
         if finest:
-            rake_some(made, learned, margins, sums)
+            rake_some(made, learned, margins)
         else:
-            if sums is not None:
-                sums.keep(made.flows)
             factor = replace(made, flows=_divide(made.flows, summed.flows))
             expected.scale(level.parent, factor)
             # Blocks within one that became larger have not all become so.
@@ -899,12 +898,9 @@ def learn_level(summed: SomePairs, level: CombinedLevel) -> LearnedFlows:
 
 
 def rake_some(
-    expected: SomePairs,
-    learned: LearnedFlows,
-    margins: tuple[IntArray, IntArray],
-    sums: FlowSums | None,
+    expected: SomePairs, learned: LearnedFlows, margins: tuple[IntArray, IntArray]
 ) -> None:
-    """Rake flows to both margins and to sums, and move each by as much as it is uncertain.
+    """Rake flows to both margins, and move each by as much as it is uncertain.
 
     Margins by turns, as generalised least squares would, and from 0 on.
     """
@@ -921,8 +917,6 @@ def rake_some(
         lacking = _divide(wanted[1] - columns[0], columns[1])
         for some in split_rows(flows.shape):
             deconvolution.rake_columns(flows[some], entry[some], variance, lacking, rows[some])
-        if sums is not None:
-            sums.keep(flows)
 
 
 def add_up(matrix: FloatArray | IntArray, parent: IntArray, number: int) -> FloatArray:

@@ -142,7 +142,7 @@ def test_raking_leaves_what_is_known_and_meets_the_margins():
     deconvolution.look_up(pairs.noisy.astype(float), learned.entry, learned.mean, made)
     raked, known = expected.flows, learned.variance[learned.entry] == 0
     raked[:] = made
-    estimator.rake_some(expected, learned, margins, None)
+    estimator.rake_some(expected, learned, margins)
     assert known.any()
     assert np.array_equal(raked[known], made[known])
     apart = [np.abs(one.sum(axis=1) - margins[0]).sum() for one in (made, raked)]
@@ -197,7 +197,7 @@ def test_larger_blocks_are_kept_as_sums():
     inner = pairs[1].blocks.of_zone[pairs[0].blocks.first[:-1]]
     summed = np.zeros(pairs[1].noisy.shape)
     np.add.at(summed, (inner[:, None], inner[None]), fitted.expected.whole())
-    assert np.abs(summed - pairs[1].noisy).max() < 0.002 * pairs[1].noisy.max()
+    assert np.abs(summed - pairs[1].noisy).max() < 0.004 * pairs[1].noisy.max()
 
 
 def test_finest_pairs_are_expected_from_larger_ones_and_both_ends(monkeypatch):
