@@ -15,7 +15,7 @@ from geodp import progress
 from geodp.accuracy.interval import Estimate
 from geodp.grid.region import Region
 from geodp.kinds.flows.estimator import NoisyPairs, fit_pairs
-from geodp.kinds.flows.intervals import EndsOfGroup, GroupedFlow, KnownFlows, TouchedPairs
+from geodp.kinds.flows.intervals import EndsOfPair, GroupedFlow, KnownFlows, TouchedPairs
 from geodp.kinds.flows.label_estimates import (
     LabelEstimator,
     LabelledFlows,
@@ -206,27 +206,37 @@ class FlowEstimator:
         """
         if not groups:
             return []
-        size, found = self.plan.zones.grid.size, list[GroupedFlow]()
         ends = [one.estimate_all(regions) for one in self.maps]
         progress.begin("Estimating flows", len(groups))
+        # The same flow by two sets of labels is one flow.
+        known = dict[tuple[int, int], GroupedFlow]()
         for group, parts in zip(groups, between, strict=True):
             progress.advance(1)
-            whole = [way for way in (0, 1) if regions[group[0][1 - way]].key.size == size]
-            if len(group) == 1 and whole:
-                # All trips from or to a region are a sum of a map of ends.
-                way = min(whole, key=lambda one: _width(ends[one][group[0][one]]))
-                found.append(GroupedFlow(ends[way][group[0][way]]))
-                continue
-            touched = [
-                TouchedPairs.of([self._touch(blocks, each) for each in parts], blocks.number)
-                for blocks in (one.blocks for one in self.noisy)
-            ]
-            count = sum(self._count(each) for each in parts)
-            of_ends = EndsOfGroup.of(
-                *([ends[way][at] for at in {pair[way] for pair in group}] for way in (0, 1))
-            )
-            found.append(self.known.estimate(count, touched, of_ends))
-        return found
+            for pair, inside in zip(group, parts, strict=True):
+                if pair not in known:
+                    a, b = pair
+                    known[pair] = self._estimate_pair(
+                        (regions[a], regions[b]), inside, (ends[0][a], ends[1][b])
+                    )
+        return [GroupedFlow.add([known[pair] for pair in group]) for group in groups]
+
+    def _estimate_pair(
+        self,
+        pair: tuple[Region, Region],
+        inside: ZonesOfPair,
+        ends: tuple[Estimate, Estimate],
+    ) -> GroupedFlow:
+        """Estimate the flow of a pair of regions.
+
+        ``ends``: all trips from the one, and to the other.
+        """
+        size = self.plan.zones.grid.size
+        whole = [ends[way] for way in (0, 1) if pair[1 - way].key.size == size]
+        if whole:
+            # All trips from or to a region are a sum of a map of ends.
+            return GroupedFlow(min(whole, key=lambda one: one.high - one.low))
+        touched = [self._touch(one.blocks, inside) for one in self.noisy]
+        return self.known.estimate(self._count(inside), touched, EndsOfPair.of(*ends))
 
     def oppose(self, sides: tuple[SummedFlows, SummedFlows], at: tuple[int, int]) -> float:
         """Return how far the errors of two flows are opposite, from 0 to 1.
@@ -336,8 +346,3 @@ class FlowEstimator:
 def find_zones(zones: Zones, region: Any) -> BoolArray:
     """Return which zones lie in a region: bool[n]."""
     return np.isin(zones.key, find_region(zones.grid, region).key)
-
-
-def _width(estimate: Estimate) -> float:
-    """Return the width of an interval."""
-    return float(estimate.high - estimate.low)

@@ -22,7 +22,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import Estimate, Z
+from geodp.accuracy.interval import EMPTY_ESTIMATE, Estimate, Z
 from geodp.kinds.flows.deconvolution import NOT_EXPECTED, LearnedFlows
 from geodp.kinds.flows.estimator import (
     CombinedLevel,
@@ -40,6 +40,11 @@ BoolArray = NDArray[np.bool_]
 
 ROUNDS = 30
 """Rounds in which an overdispersion is fitted, each with the weights of the one before."""
+
+SKEW = 1.4
+"""By how many clumps the upper end of a part of a block is further away than a symmetric one, once
+as a shift and once beside the error: of clumps whose sizes have an exponential law, 97.5 % of the
+trips are in clumps of at most twice as many mean ones (docs/measured/flows.md)."""
 
 SINGLE_Z, COVER_Z = 2.1, 2.6
 """Half of the intervals of one noisy flow, and of the sums that a flow hardly exceeds, of which
@@ -65,8 +70,9 @@ class Overdispersion:
         return self.clump * flow + self.relative * flow**2
 
     def skew(self, flow: FloatArray) -> FloatArray:
-        """Return the upper margins of flows, which are skewed by a clump where they are few."""
-        return np.asarray(self.clump + np.sqrt(Z**2 * self.variance(flow) + self.clump**2))
+        """Return the upper margins of flows, which are skewed where they are few clumps."""
+        shift = SKEW * self.clump
+        return np.asarray(shift + np.sqrt(Z**2 * self.variance(flow) + shift**2))
 
     def weigh(
         self, moments: tuple[FloatArray, FloatArray], number: FloatArray, v: float
@@ -215,22 +221,6 @@ class TouchedPairs:
         """Whether all trips between both blocks are between the regions: bool[m]."""
         return np.asarray(~self.is_cut.any(axis=0))
 
-    @classmethod
-    def of(cls, parts: Sequence[TouchedPairs], number: int) -> TouchedPairs:
-        """Join those of pairs of regions without common flows; ``number``: of all blocks."""
-        if len(parts) == 1:
-            return parts[0]
-        place = np.concatenate([one.row * number + one.column for one in parts])
-        place, inverse = np.unique(place, return_inverse=True)
-        share = np.asarray(
-            np.bincount(inverse, np.concatenate([one.share for one in parts])), np.float64
-        )
-        # Regions that share a block make it whole together, as far as their trips tell.
-        cut = np.hstack([one.is_cut for one in parts])
-        is_cut = np.stack([np.bincount(inverse, one) > 0 for one in cut]) & (share < 1)
-        row, column = np.divmod(place, number)
-        return cls(row, column, share, is_cut)
-
 
 @dataclass(frozen=True, eq=False)
 class FittedParts:
@@ -256,11 +246,23 @@ class GroupedFlow:
     ----------
     estimate : Estimate
     parts : FittedParts or None
-        None: the flow is a sum of a map of ends.
+        None: the flow is a sum of a map of ends, or of several pairs of regions.
     """
 
     estimate: Estimate
     parts: FittedParts | None = field(default=None, repr=False)
+
+    @classmethod
+    def add(cls, flows: Sequence[GroupedFlow]) -> GroupedFlow:
+        """Add flows without common trips, with their margins, as all may be off alike."""
+        if len(flows) < 2:
+            return flows[0] if flows else cls(EMPTY_ESTIMATE)
+        rows = [
+            (one.count, one.low, one.high, one.standard_error)
+            for one in (each.estimate for each in flows)
+        ]
+        count, low, high, error = (sum(column) for column in zip(*rows, strict=True))
+        return cls(Estimate(count, low, high, error, clamped=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,7 +347,7 @@ class KnownFlows:
         return flow, variance, np.clip(low, 0, flow), np.maximum(high, flow)
 
     def estimate(
-        self, count: int, touched: Sequence[TouchedPairs], ends: EndsOfGroup
+        self, count: int, touched: Sequence[TouchedPairs], ends: EndsOfPair
     ) -> GroupedFlow:
         """Estimate the trips between regions.
 
@@ -355,7 +357,7 @@ class KnownFlows:
             Released trips.
         touched : sequence of TouchedPairs
             Blocks of each size, as the noisy pairs have them.
-        ends : EndsOfGroup
+        ends : EndsOfPair
         """
         finest, spread = touched[0], self.parts
         flow, variance, low, high = self._look_up(finest)
@@ -394,7 +396,7 @@ class KnownFlows:
         finest: TouchedPairs,
         variance: FloatArray,
         part: FloatArray,
-        ends: EndsOfGroup,
+        ends: EndsOfPair,
     ) -> float:
         """Return the variance that flows have from the noise of both ends.
 
@@ -413,7 +415,7 @@ class KnownFlows:
         return total
 
     def _measure(
-        self, count: int, touched: Sequence[TouchedPairs], ends: EndsOfGroup
+        self, count: int, touched: Sequence[TouchedPairs], ends: EndsOfPair
     ) -> tuple[float, float, float]:
         """Return what the noisy flows say by themselves, and what they hardly exceed.
 
@@ -474,20 +476,31 @@ class KnownFlows:
 
 
 @dataclass(frozen=True)
-class EndsOfGroup:
-    """What is known of all trips from some regions, and to some.
+class EndsOfPair:
+    """What is known of all trips from one region, and to another.
 
     Attributes
     ----------
-    trips, variance : float, float
-        Released trips from the ones and to the others, and the variance of both.
+    trips, error : (float, float)
+        Released trips from the one and to the other, and standard errors.
     most : float
         Trips that the flow hardly exceeds.
     """
 
     trips: tuple[float, float]
-    variance: tuple[float, float]
+    error: tuple[float, float]
     most: float
+
+    @classmethod
+    def of(cls, origin: Estimate, destination: Estimate) -> EndsOfPair:
+        """Take both from the maps of ends."""
+        both = origin, destination
+        most = min(max(one.high, one.count + COVER_Z * one.standard_error) for one in both)
+        return cls(
+            (origin.count, destination.count),
+            (origin.standard_error, destination.standard_error),
+            most,
+        )
 
     def vary(self, way: int, flow: float, least: float = 0.0) -> float:
         """Return the variance that a flow has from one end, by its share in all of its trips.
@@ -496,24 +509,7 @@ class EndsOfGroup:
         """
         own = self.trips[way]
         share = flow / own if own > 0 else float(flow > 0)
-        return min(max(share, least, 0.0), 1.0) ** 2 * self.variance[way]
-
-    @classmethod
-    def of(cls, origins: Sequence[Estimate], destinations: Sequence[Estimate]) -> EndsOfGroup:
-        """Sum the estimates of regions, each given once, which are apart."""
-        both = origins, destinations
-        trips, variance = (
-            (float(one), float(other))
-            for one, other in (
-                [sum(each.count for each in end) for end in both],
-                [sum(each.standard_error**2 for each in end) for end in both],
-            )
-        )
-        most = [
-            max(sum(one.high for one in end), total + COVER_Z * sqrt(squares))
-            for end, total, squares in zip(both, trips, variance, strict=True)
-        ]
-        return cls(trips, variance, min(most))
+        return float((min(max(share, least, 0.0), 1.0) * self.error[way]) ** 2)
 
 
 def _join(single: FloatArray, variance: FloatArray, rest: float) -> float:

@@ -87,7 +87,8 @@ def test_counts_are_sums_of_the_flows(release):
     ]
     for one in (found.there, found.back, found.both):
         assert one.low <= one.count <= one.high
-    assert found.both.standard_error < found.there.standard_error + found.back.standard_error
+    # Both may be off alike.
+    assert found.both.high == pytest.approx(found.there.high + found.back.high)
 
 
 @pytest.mark.law
