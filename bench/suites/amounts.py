@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 import geodp
 from bench.inputs.public import load
+from bench.parts import add_parts, choose_parts
 from bench.tables import fill, markdown, table
 from geodp.accuracy.interval import USUAL, WORST_CASE
-from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.amounts.clip import find_dense_method
 from geodp.kinds.amounts.scale import Scale
@@ -108,12 +108,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
     parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument(
-        "--parts",
-        type=lambda text: text.split(","),
-        metavar="A,B",
-        help=f"of {', '.join(PARTS)}; default: all. Others are kept as they were measured",
-    )
+    add_parts(parser, PARTS)
 
 
 @dataclass(frozen=True)
@@ -296,10 +291,7 @@ def measure(
 
     Of ``parts`` only, where these are named; others are taken from the saved figures.
     """
-    chosen = parts or [*PARTS]
-    if unknown := [part for part in chosen if part not in PARTS]:
-        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
-    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    chosen, saved = choose_parts(parts, PARTS, SAVED)
     result: dict[str, Any] = {name: saved.get(name, []) for name in ("settings", *PARTS)}
     once: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
         "cost": lambda: measure_cost(data),

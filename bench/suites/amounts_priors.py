@@ -13,6 +13,7 @@ import numpy as np
 
 import geodp
 from bench.inputs.public import load
+from bench.parts import add_parts, choose_parts
 from bench.suites.amounts import (
     DOCUMENT,
     EPSILONS,
@@ -27,7 +28,6 @@ from bench.suites.amounts import (
     truth_of_box,
 )
 from bench.tables import fill, markdown, table
-from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.amounts.publish import prepare_amounts
 from geodp.kinds.amounts.streams import AmountTable
@@ -72,12 +72,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
     parser.add_argument("--trials", type=int, default=3)
-    parser.add_argument(
-        "--parts",
-        type=lambda text: text.split(","),
-        metavar="A,B",
-        help=f"of {', '.join(MEASURED)}; default: all. Others are kept as they were measured",
-    )
+    add_parts(parser, MEASURED)
 
 
 def measure(
@@ -90,10 +85,7 @@ def measure(
 
     Of ``parts`` only, where these are named; others are taken from the saved figures.
     """
-    chosen = parts or [*MEASURED]
-    if unknown := [part for part in chosen if part not in MEASURED]:
-        raise UsageError(f"parts are of: {', '.join(MEASURED)}; not {', '.join(unknown)}.")
-    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    chosen, saved = choose_parts(parts, MEASURED, SAVED)
     result: dict[str, Any] = {name: saved.get(name, []) for name in ("settings", *PARTS)}
     if "errors" in chosen:
         result |= measure_errors(data, epsilon, trials)

@@ -28,8 +28,8 @@ from bench.inputs.trips import (
     make_partners,
     make_radiation,
 )
+from bench.parts import add_parts, choose_parts
 from bench.tables import fill, markdown, table
-from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.flows import estimator, zones
 from geodp.kinds.flows.estimator import FLAT, estimate_flows, round_table
@@ -94,12 +94,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--trials", type=int, default=5)
-    parser.add_argument(
-        "--parts",
-        type=lambda text: text.split(","),
-        metavar="A,B",
-        help=f"of {', '.join(PARTS)}; default: all but large; others are kept",
-    )
+    add_parts(parser, PARTS, default="all but large")
 
 
 Method = Callable[[CountTable, int, NoiseKey], CountTable]
@@ -205,10 +200,7 @@ def measure(
     data: Path | None = None, trials: int = 5, parts: list[str] | None = None
 ) -> dict[str, Any]:
     """Measure all tables, or those that are named; others are taken from the saved figures."""
-    chosen = parts or [part for part in PARTS if part != "large"]
-    if unknown := [part for part in chosen if part not in PARTS]:
-        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
-    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    chosen, saved = choose_parts(parts, PARTS, SAVED, [part for part in PARTS if part != "large"])
     result: dict[str, Any] = {part: saved[part] for part in PARTS if part in saved}
     made, taxis = Tables(data), [("taxis", 10), ("destinations mirrored", 10), ("taxis", 1)]
     people = [*taxis[:2], *PEOPLE, ("few taxis", 10)]

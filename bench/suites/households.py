@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 import geodp
 from bench.inputs.public import load_households
+from bench.parts import add_parts, choose_parts
 from bench.tables import fill, markdown, table
 from geodp.accuracy.interval import USUAL, WORST_CASE
-from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.households import streams as of_streams
 from geodp.kinds.households.inputs import Streams, sizes_of
@@ -75,12 +75,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
     parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument(
-        "--parts",
-        type=lambda text: text.split(","),
-        metavar="A,B",
-        help=f"of {', '.join(MEASURED)}; default: all. Others are kept as they were measured",
-    )
+    add_parts(parser, MEASURED)
 
 
 MEASURED = ("rows", "coverage", "full")
@@ -203,10 +198,7 @@ def measure(
 
     Of ``parts`` only, where these are named; others are taken from the saved figures.
     """
-    chosen = parts or [*MEASURED]
-    if unknown := [part for part in chosen if part not in MEASURED]:
-        raise UsageError(f"parts are of: {', '.join(MEASURED)}; not {', '.join(unknown)}.")
-    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    chosen, saved = choose_parts(parts, MEASURED, SAVED)
     result = {name: saved.get(name, []) for name in ("settings", *MEASURED)}
     truth = Truth.of(load_households(data)) if {*chosen} != {"full"} else None
     if truth is not None and "rows" in chosen:

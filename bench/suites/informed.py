@@ -16,8 +16,8 @@ import geodp
 from bench.inputs import public
 from bench.measure.errors import by_area, mean_and_error
 from bench.measure.squares import PLACES, SIDES, hold_squares
+from bench.parts import add_parts, choose_parts
 from bench.tables import fill, markdown, table
-from geodp.errors import UsageError
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
@@ -53,13 +53,7 @@ Made = Callable[[geodp.CountTable, geodp.CountTable, str], Prior]
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
-    parser.add_argument(
-        "--parts",
-        type=lambda text: text.split(","),
-        default=list(PARTS),
-        metavar="A,B",
-        help=f"of {', '.join(PARTS)}; default: all. Others are kept as they were measured",
-    )
+    add_parts(parser, PARTS)
     parser.add_argument("--trials", type=int, default=20, help="pairs of releases of each row")
 
 
@@ -67,10 +61,7 @@ def measure(
     data: Path | None = None, parts: list[str] | None = None, trials: int = 20
 ) -> dict[str, Any]:
     """Measure rows of the chosen parts; others are taken from the saved figures."""
-    chosen = parts or list(PARTS)
-    if unknown := [part for part in chosen if part not in PARTS]:
-        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
-    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    chosen, saved = choose_parts(parts, PARTS, SAVED)
     measured = {part: list(PARTS[part](data, trials)) for part in chosen}
     return {part: measured.get(part, saved.get(part, [])) for part in PARTS}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.inputs import public
+from bench.parts import add_parts, choose_parts
 from bench.suites import pyramid_parts
 from bench.suites.pyramid_parts import LARGEST_MEASURED, PAPER, PYRAMID, Rows
 from bench.tables import fill, markdown, table
-from geodp.errors import UsageError
 
 TITLE = """\
 The pyramid (default settings if not named), mean absolute errors of blocks of 2^0 ... 2^12 cells.
@@ -44,13 +44,7 @@ PARTS: dict[str, Callable[[Path | None, int], Rows]] = {
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
-    parser.add_argument(
-        "--parts",
-        type=lambda text: text.split(","),
-        default=list(PARTS),
-        metavar="A,B",
-        help=f"of {', '.join(PARTS)}; default: all. Others are kept as they were measured",
-    )
+    add_parts(parser, PARTS)
     parser.add_argument(
         "--trials", type=int, default=100, help="releases of each method on the Kanto window"
     )
@@ -60,10 +54,7 @@ def measure(
     data: Path | None = None, parts: list[str] | None = None, trials: int = 100
 ) -> dict[str, Any]:
     """Measure rows of the chosen parts; others are taken from the saved figures."""
-    chosen = parts or list(PARTS)
-    if unknown := [part for part in chosen if part not in PARTS]:
-        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
-    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    chosen, saved = choose_parts(parts, PARTS, SAVED)
     # Fails now where data are missing, rather than after a long measurement.
     if set(chosen) & {"kanto", "sizes", "ratios", "large"}:
         public.load("kanto", data)

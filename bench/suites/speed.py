@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import instructions, machine, refinement
+from bench.parts import add_parts, choose_parts
 from bench.suites import speed_growth, speed_parts
 from bench.suites.speed_parts import FULL, QUICK, Rows, Sizes
 from bench.tables import fill, markdown, paragraph, table, text
-from geodp.errors import UsageError
 
 TITLE = """\
 Ratios within one run: libraries take turns, each figure is the least of some rounds, and all is
@@ -42,12 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, in seconds; ratios then mean little"
     )
-    parser.add_argument(
-        "--parts",
-        type=lambda text: text.split(","),
-        metavar="A,B",
-        help=f"of {', '.join(PARTS)}; default: all. Others are kept as they were measured",
-    )
+    add_parts(parser, PARTS)
     parser.add_argument("--plot", type=Path, metavar="FILE", help="also draw the growth: a PNG")
 
 
@@ -55,10 +50,7 @@ def measure(
     quick: bool = False, parts: list[str] | None = None, plot: Path | None = None
 ) -> dict[str, Any]:
     """Measure rows of the chosen parts; others are taken from saved figures of the same sizes."""
-    chosen = parts or list(PARTS)
-    if unknown := [part for part in chosen if part not in PARTS]:
-        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
-    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    chosen, saved = choose_parts(parts, PARTS, SAVED)
     if saved and saved["settings"]["quick"] != quick:
         # Figures of small and of large tables must not be mixed.
         saved = {}

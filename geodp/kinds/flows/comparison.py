@@ -91,9 +91,10 @@ def _subtract(
 ) -> list[Compared]:
     """Subtract flows of the first set of labels from those of the second, by pairs of groups."""
     one, other = estimator.sum_sets(groups, sets)
-    first, second = one.list_estimates(), other.list_estimates()
     return [
-        _compare(first[at], second[beside], estimator.oppose((one, other), (at, beside)))
+        _compare(
+            one.estimates[at], other.estimates[beside], estimator.oppose((one, other), (at, beside))
+        )
         for at, beside in pairs
     ]
 

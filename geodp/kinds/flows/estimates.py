@@ -83,8 +83,9 @@ class SummedFlows:
     labelled: list[LabelledSums] | None = field(repr=False)
     repeated: int
 
-    def list_estimates(self) -> list[Estimate]:
-        """List the estimates of the groups."""
+    @cached_property
+    def estimates(self) -> list[Estimate]:
+        """Estimates of the groups."""
         if self.labelled is None:
             return [one.estimate for one in self.whole]
         return [
@@ -148,7 +149,7 @@ class FlowEstimator:
 
         The pairs of a group share no pair of zones; see :meth:`Flows.estimate`.
         """
-        return [one.list_estimates() for one in self.sum_sets(groups, sets)]
+        return [one.estimates for one in self.sum_sets(groups, sets)]
 
     def sum_sets(
         self, groups: Sequence[Sequence[tuple[Any, Any]]], sets: Sequence[Mapping[str, Any]]
@@ -245,8 +246,8 @@ class FlowEstimator:
         """
         (one, first), (other, second) = zip(sides, at, strict=True)
         parts = one.whole[first].parts, other.whole[second].parts
-        error = one.list_estimates()[first].standard_error
-        error *= other.list_estimates()[second].standard_error
+        error = one.estimates[first].standard_error
+        error *= other.estimates[second].standard_error
         if not error or parts[0] is None or parts[1] is None:
             # What they have in common is not known.
             return 1.0

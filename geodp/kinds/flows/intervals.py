@@ -32,6 +32,7 @@ from geodp.kinds.flows.estimator import (
     split_rows,
     sum_levels,
 )
+from geodp.kinds.flows.kernels import deconvolution
 from geodp.kinds.flows.kernels.balancing import CLASSES
 from geodp.kinds.flows.zones import Zones
 from geodp.typing import FloatArray, IntArray
@@ -68,6 +69,10 @@ class Overdispersion:
     def variance(self, flow: FloatArray) -> FloatArray:
         """Return the variances of flows: float64, as they are."""
         return self.clump * flow + self.relative * flow**2
+
+    def within(self, share: FloatArray, flow: FloatArray) -> FloatArray:
+        """Return the variances of shares of flows, given the flows; 0 of all of a flow."""
+        return (1 - share) * self.variance(share * flow)
 
     def skew(self, flow: FloatArray) -> FloatArray:
         """Return the upper margins of flows, which are skewed where they are few clumps."""
@@ -363,11 +368,7 @@ class KnownFlows:
         flow, variance, low, high = self._look_up(finest)
         share, is_whole = finest.share, finest.is_whole
         part = share * flow
-        inside = np.where(
-            is_whole,
-            0.0,
-            spread.clump * (1 - share) * part + spread.relative * (1 - share) * part**2,
-        )
+        inside = spread.within(share, flow)
         error = share**2 * variance + inside
         below = np.where(is_whole, flow - low, share * (flow - low) + Z * np.sqrt(inside))
         above = share * (high - flow) + spread.skew(part)
@@ -429,11 +430,8 @@ class KnownFlows:
         best, cover = (0.0, float("inf")), float("inf")
         for one, level in zip(touched, self.noisy, strict=True):
             noisy = level.noisy[one.row, one.column].astype(np.float64)
-            share, flow = one.share, np.maximum(noisy, 0)
-            inside = (1 - share) * (
-                self.parts.clump * share * flow + self.parts.relative * (share * flow) ** 2
-            )
-            variance = float((share**2 * level.variance + np.where(one.is_whole, 0, inside)).sum())
+            share, inside = one.share, self.parts.within(one.share, np.maximum(noisy, 0))
+            variance = float((share**2 * level.variance + inside).sum())
             for way in (0, 1):
                 cut = one.is_cut[way]
                 inner = max(float(share[cut] @ noisy[cut]), count if cut.all() else 0.0)
@@ -543,7 +541,7 @@ def find_ends(learned: LearnedFlows, deviation: float) -> tuple[FloatArray, Floa
             np.maximum(noisy, 0) + SINGLE_Z * deviation,
             find_quantile(every[None], one.support, 0.975)[0],
         )
-        low[at] = find_quantile(one.posterior, one.support, 0.025)
+        low[at] = one.quantile(0.025)
         high[at] = np.maximum(find_quantile(trips, one.support, 0.975), possible)
     value, weight = np.concatenate(values), np.concatenate(weights)
     order = np.argsort(value, kind="stable")
@@ -562,13 +560,7 @@ def find_quantile(weight: FloatArray, value: FloatArray, level: float) -> FloatA
     level : float
     """
     reached = np.cumsum(weight, axis=1)
-    total = reached[:, -1:]
+    total, found = reached[:, -1:], np.empty(weight.shape[0])
     reached = np.divide(reached, total, out=np.ones(reached.shape), where=total > 0)
-    at = np.minimum((reached < level).sum(axis=1), value.size - 1)[:, None]
-    after = np.take_along_axis(reached, at, axis=1)
-    before = np.where(at > 0, np.take_along_axis(reached, np.maximum(at - 1, 0), axis=1), 0)
-    part = np.divide(level - before, after - before, out=np.ones(at.shape), where=after > before)
-    start = value[np.maximum(at - 1, 0)]
-    # Below the first value there is none.
-    found = np.where(at > 0, start + np.clip(part, 0, 1) * (value[at] - start), value[0])
-    return np.asarray(found[:, 0])
+    deconvolution.find_quantiles(reached, value, level, found)
+    return found
