@@ -3,7 +3,8 @@
 Parts of areas are measured down to some level; below it every cell has the shares of its area. So
 the error of a sum of parts over some cells has three sources. The map's count of the cells has an
 error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
-by people to the areas inside. And areas differ from their surroundings: of t people, of whom the
+by people to the areas inside; given the map's count, parts of the variance V and the others of
+the variance W have together the variance ``V W / (V + W)``. And areas differ from their surroundings: of t people, of whom the
 area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared
 deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the variance V leave V; on the
 last measured level, where they are shrunk, ``V D / (V + D)``. The released deviations there have
@@ -33,7 +34,7 @@ from geodp.grid.joint import Joint
 from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
-VERSION = 2
+VERSION = 3
 """Version of the constants, in cards: increases with every change of intervals in files."""
 
 DIFFERENCE = 0.7
@@ -243,10 +244,11 @@ class Sum:
         above = max(i - 1, 0)
         return (self.held[above] / self.tree.count[above])[self.tree.parent[i]]
 
-    def _noise_of(self, i: int, share: FloatArray) -> FloatArray:
-        """Return the variance of measured counts that are fitted to their sum: float64[n]."""
+    def _noise_of(self, i: int) -> float:
+        """Return the variance of measured counts that are fitted to their sum."""
         variance, rest = self.noise[:, i]
-        return np.asarray((1 - share) ** 2 * variance + share**2 * rest)
+        # Given the sum, what is missing is divided by the variances of both sides.
+        return float(variance * rest / (variance + rest)) if variance + rest else 0.0
 
     @cached_property
     def factor(self) -> float:
@@ -255,7 +257,7 @@ class Sum:
         if i < 1:
             return 1.0
         people, share = self.tree.count[i], self._share_above(i)
-        differ, noise = difference(people, share), self._noise_of(i, share)
+        differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
         factor, nodes = learn_factor(self.held[i] - people * share, differ, noise)
         return factor if nodes >= FEWEST_NODES else max(factor, 1.0)
 
@@ -266,7 +268,7 @@ class Sum:
         for i in range(len(self.held)):
             people, share = self.tree.count[i], self._share_above(i)
             differ = self.factor * difference(people, share)
-            left = differ if i >= measured else self._noise_of(i, share)
+            left = differ if i >= measured else np.full(people.size, self._noise_of(i))
             if i == measured - 1 and i:
                 left = left * differ / (left + differ)
             # Counts are rounded at random.

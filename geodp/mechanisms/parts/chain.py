@@ -6,6 +6,7 @@ and rounded by :mod:`geodp.kernels.part_tables`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -127,9 +128,21 @@ class Group:
             return cell, count, count
         measured = self.measure(levels, some)
         self.combine(levels, measured)
-        marginals = self.measure_marginals(levels, measured)
+        return self.fit(levels, measured, self.measure_marginals(levels, measured))
+
+    def fit(
+        self,
+        levels: list[PartNodes],
+        measured: list[Measured],
+        marginals: Sequence[MeasuredMarginal] = (),
+    ) -> PartCounts:
+        """Apportion the released counts of all levels by what was measured: cells, parts, counts.
+
+        ``levels``: at least one node each, all of them among those that were measured.
+        """
         goals = [(one.marginal, one.measured[0].z) for one in marginals]
-        allotted = self.share_root(levels[0], measured[0].z[0], goals)
+        at = measured[0].at(levels[0].prefix)
+        allotted = self.share_root(levels[0], measured[0].z[at][0], goals)
         results = [(levels[0].prefix, allotted)]
         for i in range(1, len(levels)):
             allotted = np.concatenate([part for _, part in results])
@@ -140,20 +153,21 @@ class Group:
 
     def measure(self, levels: list[PartNodes], some: int) -> list[Measured]:
         """Measure the parts of all children of open nodes, on the first levels."""
-        levels_measured = []
+        measured = []
         for i, law in enumerate(self.schedule.laws(self.chain.event, some)):
-            stride = self.schedule.strides[i]
             node = levels[0].prefix
             if i:
                 node = number_children(levels[i - 1].prefix, self.schedule.fanouts[i - 1])
-                node = node[overlaps(self.chain.grid, node, stride)]
-            noisy = self.truth.tally(node, stride, self.parts)
-            noisy += self.draw(i, law, node)
-            y = noisy.astype(np.float64)
-            levels_measured.append(
-                Measured(node, y, y.copy(), np.full(node.size, variance_of(law)), law)
-            )
-        return levels_measured
+                node = node[overlaps(self.chain.grid, node, self.schedule.strides[i])]
+            measured.append(self.measure_nodes(i, law, node))
+        return measured
+
+    def measure_nodes(self, i: int, law: Law, node: NDArray[np.uint64]) -> Measured:
+        """Measure the parts of nodes of a level."""
+        noisy = self.truth.tally(node, self.schedule.strides[i], self.parts)
+        noisy += self.draw(i, law, node)
+        y = noisy.astype(np.float64)
+        return Measured(node, y, y.copy(), np.full(node.size, variance_of(law)), law)
 
     def draw(self, i: int, law: Law, node: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Draw the noise of the parts of nodes of a level: int64[n, parts]."""
@@ -206,7 +220,7 @@ class Group:
         above: NDArray[np.int64],
         parents: tuple[NDArray[np.int64], NDArray[np.int64]],
         measured: list[Measured],
-        marginals: list[MeasuredMarginal],
+        marginals: Sequence[MeasuredMarginal],
     ) -> NDArray[np.float64] | None:
         """Estimate the parts of a level's open nodes; None if nothing was measured there."""
         (levels, i), (parent, members) = level, parents
@@ -231,7 +245,7 @@ class Group:
         """Apportion the total to parts, close to their estimates: int64[1, parts]."""
         # Projection on the simplex, then systematic rounding with one uniform number.
         total = int(root.count[0])
-        exact = np.cumsum(project(shift(z, float(total), goals), float(total)))
+        exact = np.cumsum(project_rows(shift(z, float(total), goals)[None], root.count)[0])
         uniform = float(self.seed(0, root.prefix)[0] >> np.uint64(11)) * 2.0**-53
         upto = np.clip(np.floor(exact + uniform).astype(np.int64), 0, total)
         upto[np.flatnonzero(np.diff(exact, prepend=0.0) > 0)[-1] :] = total
@@ -248,9 +262,15 @@ class Group:
 
         ``expected``: predictions by the shares of the areas above, and equal shares.
         """
+        if self.parts == 1:
+            return nodes.count[:, None].astype(np.float64)
         level, (predicted, even) = measured[i], expected
-        z, law = level.z[level.at(nodes.prefix)], level.law
-        y = level.y[level.at(nodes.prefix)]
+        at, law = level.at(nodes.prefix), level.law
+        # The parts add up to a released count, and have equal noise: each takes an equal part of
+        # what is missing. Scaling would give nearly all of it to the largest.
+        z = level.z[at]
+        z = z + ((nodes.count - np.cumsum(z, axis=1)[:, -1]) / self.parts)[:, None]
+        y = level.y[at]
         sd = sqrt(variance_of(law))
         residuals = Residuals.of(y.reshape(-1), predicted.reshape(-1), even.reshape(-1), sd)
         learned = Reliability.learn(
@@ -264,12 +284,9 @@ class Group:
         # towns towards the country around them, by little in each area and by much in their sum.
         is_last = i == len(measured) - 1
         if learned is None or not (is_last or learned.gains(SURE, residuals)):
-            return np.maximum(z, 0.0)
-        min_variance = float(level.variance.min())
-        tables = (
-            learned.tabulate(min_variance) if min_variance < variance_of(law) else learned.tables
-        )
-        estimates, _ = tables.apply(z.reshape(-1), predicted.reshape(-1))
+            return project_rows(z, nodes.count)
+        variance = float(level.variance.min()) * (self.parts - 1) / self.parts
+        estimates, _ = learned.tabulate(variance).apply(z.reshape(-1), predicted.reshape(-1))
         return estimates.reshape(z.shape)
 
     def find_parents(
@@ -328,12 +345,12 @@ class MeasuredMarginal:
     measured: list[Measured]
 
 
-def project(z: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Project on the non-negative numbers that add up to a total above 0: float64[n]."""
-    order = np.sort(z)[::-1]
-    shift = (np.cumsum(order) - total) / np.arange(1, z.size + 1)
-    last = np.flatnonzero(order > shift)[-1]
-    return np.asarray(np.maximum(z - shift[last], 0.0), np.float64)
+def project_rows(z: NDArray[np.float64], total: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Project each row on the non-negative numbers that add up to its total: float64[n, parts]."""
+    order = np.sort(z, axis=1)[:, ::-1]
+    shift = (np.cumsum(order, axis=1) - total[:, None]) / np.arange(1, z.shape[1] + 1)
+    last = np.maximum((order > shift).sum(axis=1) - 1, 0)
+    return np.asarray(np.maximum(z - np.take_along_axis(shift, last[:, None], 1), 0.0), np.float64)
 
 
 def _sparse(tables: list[tuple[NDArray[np.uint64], NDArray[np.int64]]]) -> PartCounts:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.grid.grid import Grid
-from geodp.mechanisms.parts.chain import Group, PartsPass, project
+from geodp.mechanisms.parts.chain import Group, PartsPass, project_rows
 from geodp.mechanisms.parts.measuring import PartNodes, Schedule, Shared, Step, TrueParts
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
@@ -142,8 +142,8 @@ def test_estimates_from_below_are_those_of_least_squares():
 def test_a_projection_is_the_nearest_point():
     rng = np.random.default_rng(6)
     for _ in range(50):
-        z, total = rng.normal(0, 30, 7), rng.uniform(0.1, 60)
-        x = project(z, total)
+        z, total = rng.normal(0, 30, 7), int(rng.integers(1, 60))
+        (x,) = project_rows(z[None], np.array([total]))
         assert abs(x.sum() - total) < 1e-9
         assert (x >= 0).all()
         others = rng.dirichlet(np.full(7, 0.5), 200) * total
