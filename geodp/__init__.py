@@ -27,6 +27,7 @@ _NAMESPACES = {
     "compare": "geodp.tools.compare.api",
     "explain": "geodp.tools.explain.api",
     "flows": "geodp.kinds.flows.api",
+    "census": "geodp.kinds.census.api",
     "households": "geodp.kinds.households.api",
     "planning": "geodp.tools.plan.api",
     "select": "geodp.kinds.selection.api",

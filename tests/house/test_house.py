@@ -103,8 +103,8 @@ FLOORS = {
     "kinds/flows/commands": f"kinds/flows kinds/selection/running cli {CORE}",
     "kinds/flows/running": f"kinds/flows kinds/selection kinds/selection/running cli {CORE}",
     "kinds/flows/kernels": "kernels",
+    "kinds/census": f"kinds/census tools/explain {CORE}",
     "kinds/households": f"kinds/households tools/explain {CORE}",
-    "kinds/households/kernels": "kernels",
     "local": f"local {CORE}",
     "local/kernels": "local/coins privacy kernels",
     "local/coins": "privacy kernels",
@@ -140,7 +140,7 @@ OUTSIDE = {
         "cli",
     ),
     "numba": (
-        "kernels kinds/amounts/kernels kinds/flows/kernels kinds/households/kernels local/kernels",
+        "kernels kinds/amounts/kernels kinds/flows/kernels local/kernels",
         "cli",
     ),
     "llvmlite": ("kernels", ""),

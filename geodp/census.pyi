@@ -1,0 +1,1 @@
+from geodp.kinds.census.api import *

@@ -1,0 +1,7 @@
+"""Whole tables of a census whose columns agree, as ``geodp.census``."""
+
+from geodp.kinds.census.census import Census as Census
+from geodp.kinds.census.kind import CensusCard as CensusCard
+from geodp.kinds.census.kind import Column as Column
+from geodp.kinds.census.margins import Margin as Margin
+from geodp.kinds.census.publish import publish as publish

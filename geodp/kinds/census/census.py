@@ -1,0 +1,347 @@
+"""A release of a census: tables that agree, one guarantee, one folder, one file of all columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.interval import USUAL, Estimate
+from geodp.accuracy.interval_arithmetic import Figures
+from geodp.errors import Rule, VerificationError
+from geodp.grid.joint import Joint as Parts
+from geodp.grid.joint import split_grid
+from geodp.grid.region import Region
+from geodp.io.folder.publication import write_rows
+from geodp.io.verify.card import require
+from geodp.io.write.tables import RowErrors, six_digits, widen
+from geodp.io.write.view import JointView, View
+from geodp.kinds.census.inputs import require_columns
+from geodp.kinds.census.kind import CensusCard, Column
+from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
+from geodp.kinds.census.methods import PROOF, CensusTable
+from geodp.privacy.event import Measurement
+from geodp.release.composite import JointRelease
+from geodp.release.maps import describe_maps
+from geodp.release.opening import open_release
+from geodp.release.release import Release
+from geodp.reprs import one_line
+from geodp.table.counts import coalesce
+from geodp.table.index import Constraint, Joint, Rebuilt, TablesGuarantee, state_event
+from geodp.typing import KeyArray
+
+JOINT = "census-table"
+"""Name of the files that show all columns, without their endings."""
+
+ROWS = "all columns in every cell that has persons, with 95 % intervals"
+"""Description of these files."""
+
+COUNTED = (
+    "One {} adds at most {:,} to the sum of the counts of the persons, with one part of each of "
+    "their margins, and is a member of at most as many households."
+)
+"""The assumption of the contribution."""
+
+
+@dataclass(frozen=True, eq=False)
+class CensusColumns(RowErrors):
+    """The columns after the persons: their errors, and all others with theirs."""
+
+    census: Census | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        assert self.census is not None  # as only `Census.view` makes these columns
+        ends = ("", "_standard_error", "_low", "_high")
+        return tuple(f"{one}{end}" for one in self.census.quantities for end in ends)[1:]
+
+    def columns(self, key: KeyArray, rows: slice) -> list[NDArray[Any]]:
+        """Return the columns of some cells; see :class:`RowErrors`."""
+        assert self.census is not None
+        made = list[NDArray[Any]]()
+        for one in self.census.index.columns:
+            count, error, low, high = self.census.estimate_cells(one, key)
+            made += [count, six_digits(error), *widen(low, high)]
+        return made[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class CensusView(JointView):
+    """The view of all columns of the cells as one table."""
+
+    census: Census | None = field(default=None, repr=False, kw_only=True)
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """Names of the columns that areas are sums of."""
+        assert self.census is not None
+        return self.census.quantities
+
+
+@dataclass(frozen=True, eq=False)
+class Census(JointRelease[CensusCard]):
+    """A release of persons, perhaps households, and margins of both.
+
+    Attributes
+    ----------
+    releases : mapping of str to Release
+        All tables by name, the persons first.
+    index : CensusCard
+        What all tables share: margins, columns, guarantee and charge.
+    """
+
+    __repr__ = one_line
+
+    releases: Mapping[str, Release] = field(repr=False)
+    index: CensusCard
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """All tables by name."""
+        return {**self.releases}
+
+    @property
+    def margins(self) -> Margins:
+        """What divides what."""
+        return Margins(self.index.margins, HOUSEHOLDS in self.releases)
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(one.name for one in self.index.columns)
+
+    @property
+    def sums_of_cells(self) -> dict[str, Any]:
+        """Released numbers of cells by column."""
+        return {one.name: partial(self.count_cells, one) for one in self.index.columns}
+
+    @property
+    def constraints(self) -> tuple[Constraint[Census], ...]:
+        """Sentences that hold in every cell, with their checks."""
+        return list_constraints(self.margins)
+
+    def with_fact(self, fact: str) -> Census:
+        """Return the release with a public fact more on the card of every table."""
+        told = {
+            name: replace(one, public_facts=(*one.public_facts, fact))
+            for name, one in self.releases.items()
+        }
+        return replace(self, releases=told)
+
+    def estimate(self, region: Any, *, interval: str = USUAL) -> dict[str, Estimate]:
+        """Estimate every column in a region, with 95 % intervals.
+
+        Parameters
+        ----------
+        region
+            As for :meth:`geodp.Release.estimate`.
+        interval : str
+            ``"usual"`` or ``"worst-case"``, as there.
+
+        Returns
+        -------
+        dict of str to Estimate
+            By the names of the columns.
+        """
+        return self.estimate_all([region], interval=interval)[0]
+
+    def estimate_all(
+        self, regions: Iterable[Any], *, interval: str = USUAL
+    ) -> list[dict[str, Estimate]]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        listed = [Region.of(self.ground, one) for one in regions]
+        columns = [
+            self.releases[one.table].estimate_all(
+                [self._add_parts(one, region) for region in listed], interval=interval
+            )
+            for one in self.index.columns
+        ]
+        return [dict(zip(self.quantities, each, strict=True)) for each in zip(*columns, strict=True)]
+
+    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
+        """Return the columns of many regions by their names; ``options``: of `estimate_all`."""
+        return [*self.estimate_all(regions, **options)]
+
+    def _add_parts(self, column: Column, region: Region) -> Region:
+        """Return the keys of a column's parts in the cells of a region of the map."""
+        if not column.parts:
+            return region
+        joint, part = self._parts[column.table], self.number_parts(column)
+        cells = np.repeat(region.key, part.size)
+        keys = joint.join(cells, np.tile(part, region.key.size))
+        return Region(self.releases[column.table].grid, np.sort(keys))
+
+    @cached_property
+    def _parts(self) -> dict[str, Parts]:
+        """Maps and parts of the margins' grids."""
+        split = {one.name: split_grid(self.releases[one.name].grid) for one in self.index.margins}
+        return {name: joint for name, joint in split.items() if joint is not None}
+
+    def number_parts(self, column: Column) -> NDArray[np.int64]:
+        """Return the numbers of a column's parts in its margin: int64[n]."""
+        path = self.margins.path(column.table)
+        numbers = []
+        for labels in column.parts:
+            number = 0
+            for label, one in zip(labels, path, strict=True):
+                number = number * len(one.labels) + one.labels.index(label)
+            numbers.append(number)
+        return np.array(sorted(numbers), np.int64)
+
+    def count_cells(self, column: Column, key: KeyArray) -> NDArray[np.int64]:
+        """Return the released counts of a column in cells of the map: int64[n]."""
+        table = self.releases[column.table].table
+        if not column.parts:
+            return np.asarray(table.counts_at(key), np.int64)
+        joint, sums = self._parts[column.table], np.zeros(key.size, np.int64)
+        for part in self.number_parts(column):
+            sums += table.counts_at(joint.join(key, np.full(key.size, part)))
+        return sums
+
+    def estimate_cells(
+        self, column: Column, key: KeyArray
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return count, standard error and both ends of a column in cells: [n] each."""
+        # Errors of files are rounded: computed anew, they are the same before and after writing.
+        own = Release(self.releases[column.table].table)
+        count = self.count_cells(column, key)
+        if not column.parts:
+            errors, intervals = own.cell_errors(), own.intervals()
+            assert intervals is not None  # as a population has closed forms
+            error = np.broadcast_to(np.asarray(errors, np.float64), own.table.key.shape)
+            at = np.searchsorted(own.table.key, key)
+            listed = np.minimum(at, max(own.table.key.size - 1, 0))
+            return (count, error[listed], *intervals.of(key))
+        assert own.parts is not None
+        return (count, *own.parts.of_sums(key, self.number_parts(column), count))
+
+    def view(self, name: str | None = None) -> CensusView:
+        """Return the view of all columns of every cell as one table."""
+        # The id of the table of persons is none of this table's.
+        persons = self.releases[PERSONS]
+        card = replace(persons.view(name or self.quantities[0]).card, release_id="")
+        return CensusView(
+            persons.table, card, CensusColumns(0.0, None, self), stem=JOINT, census=self
+        )
+
+    def views(self) -> list[View]:
+        """Return the view of the table, for exports."""
+        return [self.view()]
+
+    def write_joint(self, folder: Path) -> Joint:
+        """Write the table of all columns in every format; return the index's entries of it."""
+        return write_rows(self.view(), JOINT, folder, ROWS)
+
+    def rebuild(self) -> Rebuilt[CensusCard]:
+        """Derive the index and the events of all tables from their cards.
+
+        Raises VerificationError for tables that no release of a census has.
+        """
+        first = self.releases[PERSONS]
+        method, event = first.method, cast(Measurement, first.event)
+        differs = Rule("census-tables-differ", "The tables are not those of one census.")
+        require(isinstance(method, CensusTable), differs)
+        assert isinstance(method, CensusTable)
+        numbered = method.margins
+        require(tuple(self.releases) == numbered.tables, differs)
+        labels = {
+            name: one.grid.attributes[-1].labels
+            for name, one in self.releases.items()
+            if one.grid.attributes
+        }
+        named = (Margin(one.name, one.of, labels.get(one.name, ())) for one in numbered.margins)
+        margins = Margins(tuple(named), numbered.households)
+        streams = method.streams(first.grid, event)
+        events = {}
+        for name, one in self.releases.items():
+            require(one.grid == margins.grid(first.grid, name), differs)
+            own = replace(method, table=name)
+            events[name] = streams.event_of(name, own.spec)
+        try:
+            require_columns(margins, self.index.columns)
+        except ValueError as error:
+            raise VerificationError(str(error), code="census-columns") from None
+        total = name_event(streams.event)
+        identity = describe_maps(one.table for one in self.releases.values())
+        index = make_index(total, margins, self.index.columns, self.index.contradictions)
+        return Rebuilt(index, events, (describe_release(total), identity), total.loss)
+
+
+def open_census(folder: Path, card: CensusCard) -> Census:
+    """Open the tables in a public folder, which its index lists."""
+    return Census({one.name: open_release(folder / one.name) for one in card.tables}, card)
+
+
+def name_event(event: Measurement) -> Measurement:
+    """Return the event of all tables together, with the release's name for the ledger."""
+    return replace(event, mechanism="census")
+
+
+def describe_release(event: Measurement) -> str:
+    """Describe, for the card of one table, the release that it is a part of."""
+    return (
+        "that it is one of the tables of a release of a census; together they spend "
+        f"{event.spends}, charged once"
+    )
+
+
+def make_index(
+    event: Measurement, margins: Margins, columns: Iterable[Column], contradictions: str
+) -> CensusCard:
+    """Make the index of a release that is not drawn yet; ``event``: of all tables together."""
+    counted = COUNTED.format(event.unit, event.contribution)
+    guarantee = TablesGuarantee(
+        source=PROOF,
+        **state_event(event, "any result of these tables together"),
+        assumptions=(replace(event.assumption, statement=counted),),
+    )
+    return CensusCard.state(
+        event,
+        guarantee=guarantee,
+        margins=margins.margins,
+        columns=tuple(columns),
+        contradictions=contradictions,
+        constraints=tuple(one.sentence for one in list_constraints(margins)),
+    )
+
+
+def list_constraints(margins: Margins) -> tuple[Constraint[Census], ...]:
+    """List what holds in every cell; then it does in every area, which is a sum of cells."""
+    sums: list[Constraint[Census]] = [
+        Constraint(f"The parts of {one.name} add up to {one.of}.", _adds_up(one))
+        for one in margins.margins
+    ]
+    if margins.households:
+        sums.append(Constraint("Households are at most as many as persons.", _are_at_most_persons))
+    return tuple(sums)
+
+
+def _adds_up(margin: Margin) -> Callable[[Census], bool]:
+    """Return the check that the parts of a margin add up to what it divides."""
+
+    def holds(census: Census) -> bool:
+        inner, whole = (census.releases[name].table for name in (margin.name, margin.of))
+        joint = split_grid(inner.grid)
+        outer = split_grid(whole.grid)
+        assert joint is not None
+        assert outer is not None
+        cell, part = joint.split(inner.key)
+        of = outer.join(cell, part // len(margin.labels))
+        key, count = coalesce(of, np.asarray(inner.count, np.int64))
+        return np.array_equal(key, whole.key) and np.array_equal(count, whole.count)
+
+    return holds
+
+
+def _are_at_most_persons(census: Census) -> bool:
+    """Test whether households of every cell are at most its persons."""
+    homes, persons = census.releases[HOUSEHOLDS].table, census.releases[PERSONS].table
+    return bool((homes.count <= persons.counts_at(homes.key)).all())
+
+

@@ -1,0 +1,316 @@
+"""Confidential tables that partition the same people: checked, completed by rests, or fitted.
+
+A file may contradict the relations of its own columns, where its office has perturbed or hidden
+counts. Whether such a file is refused or fitted is asked before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.joint import split_grid
+from geodp.kinds.census.kind import Column
+from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins, in_order
+from geodp.mechanisms.parts.measuring import TrueParts
+from geodp.table.counts import CountTable, coalesce
+from geodp.typing import IntArray, KeyArray
+
+Contradictions = Literal["refuse", "fit"]
+
+EXPECTED = Rule(
+    "census-tables",
+    "Give the persons of every cell, and each margin by its name on the same map with attributes: "
+    'margins={"sex": table}, where the last attribute of its grid is named sex, and those above '
+    "it are those of another margin, which it divides.",
+)
+
+ASKED = Rule(
+    "contradictions-unasked",
+    "Say what happens where counts contradict each other, before anything is read: "
+    "contradictions='refuse' (--contradictions refuse), or 'fit', which changes the counts of "
+    "margins until they add up.",
+)
+
+CONTRADICTED = Rule(
+    "census-contradicts",
+    "In some cell, the parts of the margin {margin} do not add up to {of}. If its office has "
+    "perturbed or hidden counts, choose contradictions='fit' (--contradictions fit); if some have "
+    "none of these labels, name the rest: rest={{'{margin}': 'not stated'}} (--rest "
+    "{margin}='not stated').",
+)
+
+MORE_HOUSEHOLDS = Rule(
+    "census-households-above-persons",
+    "Some cell has more households than persons. Every household is counted where it lives, and "
+    "has a person: leave empty dwellings out.",
+)
+
+FIT_ALONE = Rule(
+    "census-fit-nested",
+    "contradictions='fit' (--contradictions fit) is for margins that divide the persons: what one "
+    "person changes is not known where {margin}, which divides {of}, is fitted, too.",
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CensusTables:
+    """Confidential counts of persons, perhaps households, and parts, all of which add up.
+
+    Attributes
+    ----------
+    margins : Margins
+    columns : tuple of Column
+    tables : mapping of str to CountTable
+        All tables by name, each on its own grid.
+    read : tuple of CountTable
+        What was read, for its facts.
+    contradictions : {"refuse", "fit"}
+    """
+
+    margins: Margins
+    columns: tuple[Column, ...]
+    tables: Mapping[str, CountTable]
+    read: tuple[CountTable, ...]
+    contradictions: Contradictions
+    changed: int = field(default=0)
+    """How many cells were fitted: confidential, for the record of a check."""
+
+    @property
+    def ground(self) -> Grid:
+        """The map."""
+        return self.tables[PERSONS].grid
+
+    @classmethod
+    def of(
+        cls,
+        persons: CountTable,
+        margins: Mapping[str, CountTable],
+        *,
+        households: CountTable | None = None,
+        household_margins: Mapping[str, CountTable] | None = None,
+        rest: Mapping[str, str] | None = None,
+        columns: Sequence[Column] = (),
+        contradictions: Contradictions | None,
+    ) -> CensusTables:
+        """Check tables, and complete them; see :func:`geodp.census.publish`.
+
+        Raises
+        ------
+        UsageError
+            Tables that do not go together, or contradict each other and are not to be fitted.
+        """
+        if contradictions not in ("refuse", "fit"):
+            raise UsageError(ASKED)
+        homes, rest = dict(household_margins or {}), dict(rest or {})
+        given = [persons, *margins.values(), *homes.values()]
+        if not all(isinstance(one, CountTable) for one in given) or (homes and households is None):
+            raise UsageError(EXPECTED)
+        listed = [
+            *(_name_margin(persons.grid, name, one, PERSONS, rest) for name, one in margins.items()),
+            *(_name_margin(persons.grid, name, one, HOUSEHOLDS, rest) for name, one in homes.items()),
+        ]
+        relations = Margins(in_order(listed), households is not None)
+        if unknown := {*rest} - {one.name for one in listed}:
+            raise UsageError(
+                f"The rest of {min(unknown)} is of no margin.", code="census-rest-unknown"
+            )
+        tables = {PERSONS: persons}
+        if households is not None:
+            if households.grid != persons.grid:
+                raise UsageError(EXPECTED)
+            tables[HOUSEHOLDS] = households
+            if (households.count > persons.counts_at(households.key)).any():
+                raise UsageError(MORE_HOUSEHOLDS)
+        changed = 0
+        for margin in relations.margins:
+            table = {**margins, **homes}[margin.name]
+            whole = _places(tables[margin.of])
+            parts = _complete(margin, table, whole, rest.get(margin.name))
+            if parts is None:
+                if contradictions == "refuse":
+                    raise UsageError(CONTRADICTED.format(margin=margin.name, of=margin.of))
+                if margin.of != PERSONS:
+                    raise UsageError(FIT_ALONE.format(margin=margin.name, of=margin.of))
+                parts, some = fit_margin(margin, table, whole, rest.get(margin.name))
+                changed += some
+            tables[margin.name] = _of_parts(relations, persons.grid, margin, parts)
+        named = tuple(columns) or name_columns(relations)
+        require_columns(relations, named)
+        return cls(relations, named, tables, tuple(given), contradictions, changed)
+
+    def truths(self) -> Iterator[tuple[str, TrueParts]]:
+        """Yield the counts of every margin by the parts of cells of the map."""
+        for one in self.margins.margins:
+            yield one.name, _places(self.tables[one.name])
+
+
+Part = tuple[KeyArray, IntArray, IntArray]
+"""Cells, parts and counts."""
+
+
+def _places(table: CountTable) -> TrueParts:
+    """Return the cells, parts and counts of a table."""
+    joint = split_grid(table.grid)
+    assert joint is not None  # as attributes lie below the cells
+    return TrueParts(*joint.split(table.key), table.count)
+
+
+def _name_margin(
+    ground: Grid, name: str, table: CountTable, population: str, rest: Mapping[str, str]
+) -> Margin:
+    """Read a margin of the attributes of its table's grid."""
+    *above, own = (one.name for one in table.grid.attributes) or ("",)
+    expected = ground
+    for one in table.grid.attributes:
+        expected = expected.with_attribute(one.name, one.labels)
+    if own != name or expected != table.grid:
+        raise UsageError(EXPECTED)
+    labels = table.grid.attributes[-1].labels
+    more = (rest[name],) if name in rest else ()
+    return Margin(name, above[-1] if above else population, (*labels, *more))
+
+
+def _complete(
+    margin: Margin, table: CountTable, whole: TrueParts, rest: str | None
+) -> TrueParts | None:
+    """Return the parts with their rest; None where they do not add up to what they divide."""
+    labels = len(margin.labels)
+    given = labels - (rest is not None)
+    places = _places(table)
+    # Cells and parts that the margin divides, as one number each.
+    of = places.part // given
+    base = np.uint64(max(int(whole.part.max(initial=0)), int(of.max(initial=0))) + 1)
+    mine, sums = coalesce(places.cell * base + of.astype(np.uint64), places.count)
+    theirs, total = coalesce(whole.cell * base + whole.part.astype(np.uint64), whole.count)
+    at = np.searchsorted(theirs, mine)
+    there = at < theirs.size
+    if not there.all() or not (theirs[at] == mine).all() or (sums > total[at]).any():
+        return None
+    left = total.copy()
+    left[at] -= sums
+    if rest is None and left.any():
+        return None
+    some = left > 0
+    cell = np.concatenate([places.cell, theirs[some] // base])
+    part = np.concatenate(
+        [
+            of * labels + places.part % given,
+            (theirs[some] % base).astype(np.int64) * labels + labels - 1,
+        ]
+    )
+    return _in_order(cell, part, np.concatenate([places.count, left[some]]))
+
+
+def _in_order(cell: KeyArray, part: IntArray, count: IntArray) -> TrueParts:
+    """Put parts in the order of cells."""
+    order = np.lexsort((part, cell))
+    return TrueParts(cell[order], part[order], count[order])
+
+
+def _of_parts(
+    relations: Margins, ground: Grid, margin: Margin, parts: TrueParts
+) -> CountTable:
+    """Return the table of all parts of a margin."""
+    grid = relations.grid(ground, margin.name)
+    joint = split_grid(grid)
+    assert joint is not None
+    return CountTable.of_cells(grid, joint.join(parts.cell, parts.part), parts.count)
+
+
+def fit_margin(
+    margin: Margin, table: CountTable, persons: TrueParts, rest: str | None
+) -> tuple[TrueParts, int]:
+    """Change the parts of every cell until they add up to its persons.
+
+    These are the whole numbers not below 0 that are nearest to the given ones, in the sum of
+    squares; of equally near ones those that add more to earlier labels. One person more in a cell,
+    in one part or in the rest, changes one fitted part by 1 (docs/proofs/census.md).
+
+    Returns
+    -------
+    parts : TrueParts
+    changed : int
+        Number of cells that were changed: confidential.
+    """
+    labels, places = len(margin.labels), _places(table)
+    cells = persons.cell
+    inside = np.isin(places.cell, cells)
+    row = np.searchsorted(cells, places.cell[inside])
+    z = np.zeros((cells.size, labels), np.int64)
+    z[row, places.part[inside]] = places.count[inside]
+    if rest is not None:
+        z[:, -1] = np.maximum(persons.count - z.sum(axis=1), 0)
+    fitted = nearest_whole(z, persons.count)
+    changed = int((fitted != z).any(axis=1).sum() + np.unique(places.cell[~inside]).size)
+    at, part = np.nonzero(fitted)
+    return TrueParts(cells[at], part.astype(np.int64), fitted[at, part]), changed
+
+
+def nearest_whole(z: IntArray, total: IntArray) -> IntArray:
+    """Return the nearest whole numbers from 0 on with given sums: int64[n, k].
+
+    Parameters
+    ----------
+    z : int64[n, k]
+        Not negative.
+    total : int64[n]
+        Not negative.
+
+    Examples
+    --------
+    >>> nearest_whole(np.array([[5, 1, 0], [5, 1, 0]]), np.array([4, 8])).tolist()
+    [[4, 0, 0], [6, 2, 0]]
+    """
+    k = z.shape[1]
+    order = np.sort(z, axis=1)[:, ::-1]
+    lacks = total[:, None] - np.cumsum(order, axis=1)
+    number = np.arange(1, k + 1)
+    # Real numbers move alike, those that would fall below 0 become 0; whole ones by as much or by
+    # one less.
+    some = np.maximum((order * number + lacks > 0).sum(axis=1) - 1, 0)[:, None]
+    by = np.take_along_axis(lacks // number, some, 1)
+    moved = np.maximum(z + by, 0)
+    takes = z + by >= 0
+    first = np.cumsum(takes, axis=1) <= (total - moved.sum(axis=1))[:, None]
+    return np.asarray(moved + (takes & first), np.int64)
+
+
+def name_columns(margins: Margins) -> tuple[Column, ...]:
+    """Name a column for each population and each part, by its labels."""
+    columns = [Column(name, name) for name in margins.populations]
+    parts = []
+    for one in margins.margins:
+        labels = [()]
+        for each in margins.path(one.name):
+            labels = [(*some, label) for some in labels for label in each.labels]
+        parts += [(one.name, each) for each in labels]
+    plain = [" ".join(each) for _, each in parts]
+    for (table, each), name in zip(parts, plain, strict=True):
+        alone = plain.count(name) == 1 and name not in margins.populations
+        columns.append(Column(name if alone else f"{table} {name}", table, (each,)))
+    return tuple(columns)
+
+
+def require_columns(margins: Margins, columns: Sequence[Column]) -> None:
+    """Raise UsageError for columns of unknown tables or parts, and for a name that is repeated."""
+    names = [one.name for one in columns]
+    for one in columns:
+        path = margins.path(one.table) if one.table in margins.tables else ()
+        known = one.table in margins.tables and bool(one.parts) == bool(path)
+        known = known and all(
+            len(each) == len(path)
+            and all(label in own.labels for label, own in zip(each, path, strict=True))
+            for each in one.parts
+        )
+        if not known or names.count(one.name) > 1 or len({*one.parts}) < len(one.parts):
+            raise UsageError(
+                f"The column {one.name!r} must have a name of its own, a table of the release, and "
+                "parts of its margin, each once.",
+                code="census-columns",
+            )

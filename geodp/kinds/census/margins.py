@@ -1,0 +1,159 @@
+"""Margins: what partitions the persons or the households of a table, and what divides what further.
+
+Nothing here sees a count: relations of columns are stated, and never found in values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+
+PERSONS, HOUSEHOLDS = "persons", "households"
+"""Names of both populations, which are also those of their tables."""
+
+MAX_LABELS = 64
+"""Most labels of a margin: as many as are apportioned together."""
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+"""Form of the name of a margin, which is that of its table's folder."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A partition of a population, or of every part of another margin.
+
+    Attributes
+    ----------
+    name : str
+        Of its table. It derives the key of the noise, so that it is never renamed.
+    of : str
+        Name of the population, or of the margin whose parts it divides.
+    labels : tuple of str
+        Of its own attribute: every person, or every household, has exactly one.
+    """
+
+    name: str
+    of: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """All tables of a release: the persons, perhaps the households, and the margins of both.
+
+    Attributes
+    ----------
+    margins : tuple of Margin
+        Each after what it is a margin of.
+    households : bool
+        Whether households are counted, too.
+    """
+
+    margins: tuple[Margin, ...]
+    households: bool = False
+
+    def __post_init__(self) -> None:
+        known = {*self.populations}
+        for one in self.margins:
+            if not NAME.fullmatch(one.name) or one.name in (PERSONS, HOUSEHOLDS):
+                raise UsageError(
+                    f"The name of the margin {one.name!r} must be of small letters, digits and _, "
+                    f"and not {PERSONS} or {HOUSEHOLDS}.",
+                    code="margin-name",
+                )
+            if one.name in known:
+                raise UsageError(f"Two margins are named {one.name}.", code="margin-twice")
+            if one.of not in known:
+                raise UsageError(
+                    f"The margin {one.name} divides {one.of}, which is none of "
+                    f"{', '.join(sorted(known))}.",
+                    code="margin-of-unknown",
+                )
+            if not 2 <= len({*one.labels}) == len(one.labels) <= MAX_LABELS:
+                raise UsageError(
+                    f"The margin {one.name} needs from 2 to {MAX_LABELS} labels, each once.",
+                    code="margin-labels",
+                )
+            known.add(one.name)
+
+    @property
+    def populations(self) -> tuple[str, ...]:
+        """Names of what is counted."""
+        return (PERSONS, HOUSEHOLDS) if self.households else (PERSONS,)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of all tables, populations first."""
+        return (*self.populations, *(one.name for one in self.margins))
+
+    def path(self, table: str) -> tuple[Margin, ...]:
+        """Return the margins from a population's to a table's own; none for a population."""
+        named = {one.name: one for one in self.margins}
+        path: tuple[Margin, ...] = ()
+        while table in named:
+            path = (named[table], *path)
+            table = named[table].of
+        return path
+
+    def population(self, table: str) -> str:
+        """Return the population that a table counts."""
+        path = self.path(table)
+        return path[0].of if path else table
+
+    def inside(self, table: str) -> tuple[Margin, ...]:
+        """Return the margins that divide a table further."""
+        return tuple(one for one in self.margins if one.of == table)
+
+    def count_parts(self, table: str) -> int:
+        """Count the parts of a cell in a table."""
+        return prod(len(one.labels) for one in self.path(table))
+
+    def changes(self, table: str) -> int:
+        """Count the parts of a table that one person changes at most, each by 1.
+
+        Who joins a household or leaves it may take it to another part of each of its margins.
+        """
+        return 2 if self.path(table) and self.population(table) == HOUSEHOLDS else 1
+
+    @property
+    def share(self) -> Fraction:
+        """The share of the budget of every table."""
+        return Fraction(1, len(self.tables))
+
+    def grid(self, ground: Grid, table: str) -> Grid:
+        """Return the grid of a table; ``ground``: the map."""
+        for one in self.path(table):
+            ground = ground.with_attribute(one.name, one.labels)
+        return ground
+
+    def write(self) -> str:
+        """Write names, numbers of labels and relations, as the setting of a method."""
+        sizes = (f"{one.name}/{len(one.labels)}/{one.of}" for one in self.margins)
+        return ";".join((*self.populations, *sizes))
+
+    @classmethod
+    def read(cls, text: str) -> Margins:
+        """Read what :meth:`write` has written; labels are numbers."""
+        names = text.split(";")
+        margins = []
+        for name, number, of in (one.split("/") for one in names if "/" in one):
+            margins.append(Margin(name, of, tuple(map(str, range(int(number))))))
+        return cls(tuple(margins), HOUSEHOLDS in names)
+
+
+def in_order(margins: Iterable[Margin]) -> tuple[Margin, ...]:
+    """Put margins after what they divide; the order of others is kept."""
+    left, placed = [*margins], [PERSONS, HOUSEHOLDS]
+    result: list[Margin] = []
+    while ready := [one for one in left if one.of in placed]:
+        result += ready
+        placed += [one.name for one in ready]
+        left = [one for one in left if one not in ready]
+    # What divides something unknown is refused by the class.
+    return (*result, *left)

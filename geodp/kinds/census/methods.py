@@ -1,0 +1,191 @@
+"""How the tables of a census are made, as their cards state it, with closed forms of their errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.part_errors import MapTree, Split, StepNoise
+from geodp.accuracy.closed_form import IrregularTree
+from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
+from geodp.errors import Rule
+from geodp.grid.grid import Grid
+from geodp.grid.joint import split_grid
+from geodp.kinds.census.margins import PERSONS, Margins
+from geodp.kinds.census.streams import Streams
+from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
+from geodp.privacy.event import Guarantee, Measurement
+from geodp.table.counts import ReleasedTable, coalesce
+
+PROOF = (
+    "one person changes, on each level, one count of the persons and one part of each of their "
+    "margins by 1, and, where households are counted, one count of these by 1 and two parts of each "
+    "of their margins; every table has an equal share of the budget and independent noise of its "
+    "own, and everything else is post-processing"
+)
+"""Why a release holds what it promises."""
+
+
+@dataclass(frozen=True)
+class CensusTable(OfPyramid):
+    """A table of several that are measured on one tree and fitted together.
+
+    Attributes
+    ----------
+    setting, chain, shares
+        Those of the pyramid of all tables.
+    tables : str
+        All tables, as :meth:`geodp.kinds.census.margins.Margins.write` has them.
+    table : str
+        Name of this one.
+    """
+
+    setting: str = "auto"
+    chain: str = ""
+    shares: str = ""
+    tables: str = PERSONS
+    table: str = PERSONS
+
+    name: ClassVar[str] = "census-table"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "a table of a census, whose tables are measured and fitted together"
+    citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/census.md."
+    guarantee: ClassVar[Guarantee] = Guarantee(PROOF)
+    nonnegative: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Combination: the parts of a margin add up to what it divides, so that their sum measures "
+        "that, too; all measurements of one count are combined by their variances before anything "
+        "is clamped.",
+        "Non-negativity: populations are fitted from the total down, children below 0 become 0 and "
+        "their siblings are lowered by as much. An isolated occupied cell is lowered by it, and "
+        "what it loses goes to the cells around it.",
+        "Relations: the parts of every margin are fitted to the released counts that they divide, "
+        "so that they add up to these in every cell and every area.",
+        "Whole numbers: counts are rounded at random so that all sums are kept; unbiased.",
+    )
+
+    @classmethod
+    def of(cls, pyramid: Pyramid, margins: Margins, table: str) -> CensusTable:
+        """Make the method of a table."""
+        return cls(pyramid.setting, pyramid.chain, pyramid.shares, margins.write(), table)
+
+    @cached_property
+    def margins(self) -> Margins:
+        """Which tables there are; their labels are numbers."""
+        return Margins.read(self.tables)
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Explain in one sentence why a grid cannot be taken; None: it can."""
+        joint = split_grid(grid)
+        if joint is None:
+            return Rule(
+                "census-needs-attributes-below",
+                "The margins of a census lie below the cells of the map (--attribute-order below).",
+            )
+        return self.pyramid.unsupported(joint.map)
+
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
+        """Explain the sensitivity in one sentence for the release card."""
+        joint = split_grid(grid)
+        listed = "" if joint is None else self.list_shares(joint.map, event)
+        number = self.margins.changes(self.table)
+        counts = "one count" if number == 1 else "two counts"
+        return (
+            f"a person counted once changes {counts} of this table by 1 on each level; each of the "
+            f"{len(self.margins.tables)} tables has {self.margins.share} of the budget, and of that "
+            f"the levels, from the total to the cells, have these shares: {listed}"
+        )
+
+    def streams(self, ground: Grid, event: Measurement) -> Streams:
+        """Return what is measured together, from the event of this table."""
+        number = self.margins.changes(self.table)
+        whole = replace(event, sensitivity=event.sensitivity // number, share=Fraction(1))
+        return Streams(ground, self.margins, self.pyramid, whole)
+
+    def _is_map(self) -> bool:
+        return self.table in self.margins.populations
+
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
+        """Return the tree of a population's estimates; None for a margin, which has parts."""
+        return _make_tree(self, grid, event) if self._is_map() else None
+
+    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
+        """Compute the variance of aligned blocks of a population where nothing is clamped."""
+        tree = self.tree_variance(grid, event)
+        return tree.largest(grid) if tree is not None and grid.order.is_binary else None
+
+    def variances_of(
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
+    ) -> NDArray[np.float64] | None:
+        """Return the variances of blocks of cells; of a margin with all of its parts."""
+        if self._is_map():
+            return super().variances_of(grid, event, stride, block)
+        joint = split_grid(grid)
+        if joint is None or stride % joint.width:
+            return None
+        whole = self._whole()
+        own = self.streams(joint.map, event).event_of(whole.table, whole.spec)
+        return whole.variances_of(joint.map, own, stride // joint.width, block)
+
+    def _whole(self) -> CensusTable:
+        """Return the method of the population that this table counts."""
+        return replace(self, table=self.margins.population(self.table))
+
+    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float] | None:
+        """Bound bias and root-mean-square error of an isolated cell by those of its table alone."""
+        return self.pyramid.isolated_cell(grid, event) if self._is_map() else None
+
+    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]] | None:
+        """Bound the clamp's loss by that of a table that is measured alone."""
+        return self.pyramid.clamp_losses(grid, event) if self._is_map() else None
+
+    def split(self, released: ReleasedTable) -> Split | None:
+        """Return the population's counts, and the noise of the parts; None for a population."""
+        if self._is_map():
+            return None
+        joint, event = split_grid(released.grid), released.event
+        assert joint is not None  # as the grid is supported
+        assert isinstance(event, Measurement)
+        streams, whole = self.streams(joint.map, event), self._whole()
+        cell, _ = joint.split(released.key)
+        counts = coalesce(cell, np.asarray(released.count, np.int64))
+        own = streams.event_of(whole.table, whole.spec)
+        map_release = ReleasedTable(joint.map, *counts, own)
+        tree = MapTree.of(map_release, streams.schedule.strides)
+        path, steps = self.margins.path(self.table), []
+        sizes = [len(one.labels) for one in path]
+        for depth, margin in enumerate(path):
+            inside, groups = prod(sizes[depth + 1 :]), prod(sizes[:depth])
+            noise = np.tile(streams.variances(margin.name), (groups, 1))
+            steps.append(StepNoise(inside, sizes[depth], noise))
+        return Split(joint, map_release, tree, tuple(steps))
+
+    def visited(self, released: ReleasedTable) -> int:
+        """Count the nodes that were certainly measured, each with all of its parts."""
+        joint = split_grid(released.grid)
+        assert joint is not None  # as the grid is supported
+        cell, _ = joint.split(released.key)
+        on_map = ReleasedTable(joint.map, *coalesce(cell, released.count), released.event)
+        return self.pyramid.visited(on_map) * joint.parts
+
+
+@lru_cache(maxsize=8)
+def _make_tree(method: CensusTable, grid: Grid, event: Measurement) -> TreeVariance:
+    """Make the tree of the estimates of a population, of all that measures it."""
+    streams = method.streams(grid, event)
+    fanouts = streams.schedule.fanouts
+    measured = tuple(streams.variances(method.table).tolist())
+    best = from_below(fanouts, measured)
+    # Sums of several noises have shorter tails than one: those of one are a bound.
+    fourths = fourths_from_below(fanouts, measured, best) if event.rho is None else ()
+    return IrregularTree(fanouts, best, fourths, (), measured)
+
+
+PROTOCOLS = {CensusTable.name: CensusTable()}
+"""The method by its name in cards, with default settings; the core finds it here."""

@@ -1,0 +1,376 @@
+"""Measure all tables of a census on one tree, and fit them so that they agree.
+
+The nodes of the map's pyramid are visited from the root to the cells. At each, the persons, the
+households and the parts of all margins are measured. The parts of a margin add up to what it
+divides, so that their sum measures that, too: measurements of one count are combined by their
+variances, before anything is clamped. Then the persons are fitted from the top, the households, at
+most as many, and the parts of each margin, given the counts that they add up to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from geodp.grid.grid import Grid
+from geodp.grid.tree import overlaps
+from geodp.kernels import bounded_counts
+from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.parts.chain import Group, PartsPass
+from geodp.mechanisms.parts.measuring import (
+    Measured,
+    PartCounts,
+    PartNodes,
+    Schedule,
+    Step,
+    TrueParts,
+)
+from geodp.mechanisms.trees.descent import variance_of
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, Stream, digest
+from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
+from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.node import NodeNoise, number_children
+from geodp.table.counts import CountTable
+from geodp.table.measured import sums_of
+from geodp.typing import FloatArray, IntArray, KeyArray
+
+STREAM = b"geodp census stream 1"
+"""Domain separation of the derivation of a table's key."""
+
+WHOLE = Step(0, 1, 1, 1, 1)
+"""The step in which all parts of a margin are measured; their number is filled in."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What is measured, and with which noise.
+
+    Attributes
+    ----------
+    ground : Grid
+        The map.
+    margins : Margins
+    method : Pyramid
+        Its levels are those of all tables.
+    event : Measurement
+        Of all tables together.
+    """
+
+    ground: Grid
+    margins: Margins
+    method: Pyramid
+    event: Measurement
+
+    def laws(self, table: str) -> tuple[Law, ...]:
+        """Return the noise of a table's counts on every level, the root's first."""
+        return self.method.descent(self.ground, self.event_of(table, self.method.spec).own).laws
+
+    def event_of(self, table: str, mechanism: str) -> Measurement:
+        """Return the event of a table: that of all together, with its share of the noise."""
+        return replace(
+            self.event,
+            mechanism=mechanism,
+            sensitivity=self.event.sensitivity * self.margins.changes(table),
+            share=self.margins.share,
+        )
+
+    @cached_property
+    def fanouts(self) -> tuple[int, ...]:
+        """Children of a node of each level, with one root above all."""
+        return (1, *self.schedule.fanouts)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """All levels, each of which is measured in every table."""
+        levels = self.method.levels(self.ground, gaussian=self.event.rho is not None)
+        return Schedule(levels.fanouts, levels.strides, Fraction(1))
+
+    def variances(self, table: str) -> FloatArray:
+        """Return the variance of a table's measured counts by level, with sums of parts inside.
+
+        Returns
+        -------
+        float64[levels]
+        """
+        variance = np.array([variance_of(law) for law in self.laws(table)])
+        for one in self.margins.inside(table):
+            sums = len(one.labels) * self.variances(one.name)
+            variance = variance * sums / (variance + sums)
+        return variance
+
+    @property
+    def draws(self) -> Draws:
+        """The draws of all tables, with the key of each."""
+        derived = {}
+        for table in self.margins.tables:
+            laws = self.laws(table)
+            if table in self.margins.populations:
+                draws = [Draw(Stream.PYRAMID + i, law.identity) for i, law in enumerate(laws)]
+            else:
+                draws = [Draw(WHOLE.stream + i, law.identity) for i, law in enumerate(laws)]
+                draws += [Draw(WHOLE.rounding + i, UNIFORM) for i in range(len(laws))]
+            derived[name_key(table)] = Draws.of(draws)
+        return Draws.of((), derived)
+
+
+def name_key(table: str) -> bytes:
+    """Return the digest that derives the key of a table."""
+    return digest(STREAM, table.encode())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth:
+    """Confidential counts.
+
+    Attributes
+    ----------
+    populations : mapping of str to CountTable
+        On the map.
+    parts : mapping of str to TrueParts
+        Of every margin, on the cells of the map.
+    """
+
+    populations: Mapping[str, CountTable]
+    parts: Mapping[str, TrueParts]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The nodes of a level that were measured: all children of the open nodes above.
+
+    Attributes
+    ----------
+    node : uint64[n]
+        In order.
+    first : int64[m + 1]
+        Where the children of each open node of the level above begin.
+    uniform : mapping of str to float64[m]
+        Random numbers in [0, 1) of these nodes, by population, for rounding.
+    z : mapping of str to float64[n]
+        Measured counts of populations, with the sums of their margins; later the estimates.
+    variance : mapping of str to float64[n]
+    """
+
+    node: KeyArray
+    first: IntArray
+    uniform: Mapping[str, FloatArray]
+    z: Mapping[str, FloatArray]
+    variance: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Everything that was measured.
+
+    Attributes
+    ----------
+    levels : list of Level
+        The root's first.
+    opened : list of PartNodes
+        Nodes of all levels that were found to have persons, by what was measured above them.
+    parts : mapping of str to list of Measured
+        Of every margin, on the nodes of all levels.
+    """
+
+    levels: list[Level]
+    opened: list[PartNodes]
+    parts: Mapping[str, list[Measured]]
+
+
+Counts = tuple[KeyArray, IntArray]
+"""Cells in order, and their counts above 0."""
+
+
+def release_streams(
+    streams: Streams, truth: Truth, key: NoiseKey
+) -> dict[str, Counts | PartCounts]:
+    """Measure and fit all tables: cells and counts, or cells, parts and counts, of each."""
+    with ExitStack() as stack:
+        keys = {
+            table: stack.enter_context(key.derive(name_key(table)))
+            for table in streams.margins.tables
+        }
+        groups = {
+            one.name: Group(_chain(streams, one, keys[one.name]), 0, truth.parts[one.name])
+            for one in streams.margins.margins
+        }
+        tree = _measure(streams, truth, keys, groups)
+        return _fit(streams, tree, groups)
+
+
+def _chain(streams: Streams, margin: Margin, key: NoiseKey) -> PartsPass:
+    """Make the pass that measures all parts of a margin together."""
+    parts = streams.margins.count_parts(margin.name)
+    step = replace(WHOLE, parts=parts, last=parts)
+    return PartsPass(streams.ground, streams.schedule, streams.event, key, step)
+
+
+def _measure(
+    streams: Streams, truth: Truth, keys: Mapping[str, NoiseKey], groups: Mapping[str, Group]
+) -> Tree:
+    """Measure all tables from the root to the cells, below nodes that have persons."""
+    laws = {table: streams.laws(table) for table in streams.margins.tables}
+    parts: dict[str, list[Measured]] = {name: [] for name in groups}
+    levels, opened = list[Level](), list[PartNodes]()
+    above, total = np.zeros(1, np.uint64), None
+    for i, (fanout, stride) in enumerate(
+        zip(streams.fanouts, streams.schedule.strides, strict=True)
+    ):
+        node = number_children(above, fanout)
+        inside = overlaps(streams.ground, node, stride)
+        node, number = node[inside], inside.reshape(-1, fanout).sum(axis=1)
+        z, uniform = dict[str, FloatArray](), dict[str, FloatArray]()
+        for name, table in truth.populations.items():
+            noise = NodeNoise(keys[name], Stream.PYRAMID + i, laws[name][i])
+            drawn, uniform[name] = noise.families(above, fanout)
+            # Whole until the noise is in.
+            noisy = sums_of(table.key, table.count, node, stride) + drawn[inside]
+            z[name] = noisy.astype(np.float64)
+        for name, group in groups.items():
+            parts[name].append(group.measure_nodes(i, laws[name][i], node))
+        variance = _combine_sums(streams, laws, i, z, {n: each[i] for n, each in parts.items()})
+        first = np.append(0, np.cumsum(number))
+        levels.append(Level(node, first, uniform, z, variance))
+        count = _apportion(levels[-1], PERSONS, total, levels[-1].z[PERSONS], _no_bound(node, total))
+        opened.append(PartNodes(node[count > 0], count[count > 0]))
+        above, total = opened[-1].prefix, opened[-1].count
+    return Tree(levels, opened, parts)
+
+
+def _combine_sums(
+    streams: Streams,
+    laws: Mapping[str, tuple[Law, ...]],
+    i: int,
+    z: dict[str, FloatArray],
+    parts: Mapping[str, Measured],
+) -> dict[str, FloatArray]:
+    """Improve counts of a level by the sums of the parts that divide them, the smallest first.
+
+    Changes ``z``, and the estimates of ``parts``; returns variances of the populations.
+    """
+    margins, size = streams.margins, next(iter(z.values())).size
+    variance = {name: np.full(size, variance_of(laws[name][i])) for name in z}
+    of = {name: one.z for name, one in parts.items()} | {n: one[:, None] for n, one in z.items()}
+    spread = {name: one.variance for name, one in parts.items()} | variance
+    for margin in reversed(margins.margins):
+        labels, whole = len(margin.labels), of[margin.of]
+        sums = np.add.reduce(of[margin.name].reshape(*whole.shape, labels), axis=2)
+        noise = labels * spread[margin.name]
+        weight = noise / (noise + spread[margin.of])
+        whole[:] = weight[:, None] * whole + (1 - weight)[:, None] * sums
+        spread[margin.of][:] *= weight
+    return variance
+
+
+def _no_bound(node: KeyArray, total: IntArray | None) -> IntArray:
+    """Return bounds that no node reaches."""
+    most = np.int64(1) << 40 if total is None else total.max(initial=0)
+    return np.full(node.size, most)
+
+
+def _apportion(
+    level: Level, name: str, total: IntArray | None, z: FloatArray, cap: IntArray
+) -> IntArray:
+    """Divide counts of the open nodes above among the nodes of a level: int64[n].
+
+    ``total``: int64[m]; None at the root, whose count is rounded at random.
+    """
+    if total is None:
+        return np.clip(np.floor(z + level.uniform[name]).astype(np.int64), 0, cap)
+    count = np.empty(z.size, np.int64)
+    bounded_counts.apportion(
+        level.first, total, level.uniform[name], z, level.variance[name], cap, count
+    )
+    return count
+
+
+def _fit(
+    streams: Streams, tree: Tree, groups: Mapping[str, Group]
+) -> dict[str, Counts | PartCounts]:
+    """Fit populations from the top, and then margins, given what they divide."""
+    released: dict[str, Counts | PartCounts] = {}
+    counts = _fit_population(streams, tree, PERSONS, None)
+    cells = tree.levels[-1].node
+    released[PERSONS] = _some(cells, counts[-1])
+    if streams.margins.households:
+        homes = _fit_population(streams, tree, HOUSEHOLDS, counts)
+        released[HOUSEHOLDS] = _some(cells, homes[-1])
+    for margin in streams.margins.margins:
+        group = groups[margin.name]
+        group.combine(tree.opened, tree.parts[margin.name])
+        released[margin.name] = _fit_margin(
+            group, margin, tree.parts[margin.name], released[margin.of]
+        )
+    return released
+
+
+def _some(cells: KeyArray, count: IntArray) -> Counts:
+    """Select the cells with counts above 0."""
+    return cells[count > 0], count[count > 0]
+
+
+def _fit_population(
+    streams: Streams, tree: Tree, name: str, most: list[IntArray] | None
+) -> list[IntArray]:
+    """Fit whole counts of a population to all nodes, at most ``most`` at each: by level."""
+    levels = tree.levels
+    rows = [level.node.searchsorted(one.prefix) for level, one in zip(levels, tree.opened)]
+    for i in range(len(levels) - 2, -1, -1):
+        above, below, at = levels[i], levels[i + 1], rows[i]
+        z, variance = above.z[name][at], above.variance[name][at]
+        nothing = np.zeros((2, at.size))
+        own = float(streams.variances(name)[i])
+        bounded_counts.combine(
+            below.first, below.z[name], below.variance[name], *nothing, own, z, variance
+        )
+        above.z[name][at], above.variance[name][at] = z, variance
+    counts = list[IntArray]()
+    for i, level in enumerate(levels):
+        total = counts[-1][rows[i - 1]] if i else None
+        cap = _no_bound(level.node, total) if most is None else most[i]
+        if i < len(levels) - 1:
+            # Below the others nothing was measured.
+            cap, some = np.zeros_like(cap), cap[rows[i]]
+            cap[rows[i]] = some
+        counts.append(_apportion(level, name, total, level.z[name], cap))
+    return counts
+
+
+def _fit_margin(
+    group: Group, margin: Margin, measured: list[Measured], whole: Counts | PartCounts
+) -> PartCounts:
+    """Fit the parts of a margin to the released counts that it divides."""
+    if len(whole) == 2:
+        return _fit_parts(group, measured, *whole)
+    cell, part, count = whole
+    number, labels = group.parts // len(margin.labels), len(margin.labels)
+    results = list[PartCounts]()
+    for one in range(number):
+        some, columns = part == one, slice(one * labels, (one + 1) * labels)
+        step = Step(0, number, labels, labels, 1)
+        inner = Group(replace(group.chain, step=step), one, group.truth)
+        found = _fit_parts(
+            inner,
+            [replace(each, y=each.y[:, columns], z=each.z[:, columns]) for each in measured],
+            *(cell[some], count[some]),
+        )
+        results.append((found[0], found[1] + one * labels, found[2]))
+    cell, part, count = (np.concatenate(arrays) for arrays in zip(*results, strict=True))
+    order = np.lexsort((part, cell))
+    return cell[order], part[order], count[order]
+
+
+def _fit_parts(
+    group: Group, measured: list[Measured], cell: KeyArray, count: IntArray
+) -> PartCounts:
+    """Fit parts to released counts of cells."""
+    if not cell.size:
+        return cell, count, count
+    return group.fit(group.schedule.list_nodes(cell, count), measured)
