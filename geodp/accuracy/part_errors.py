@@ -326,25 +326,42 @@ class Sum:
         if key.size == 1:
             return cells
         at, some = self.tree.find(key)
-        inside = np.zeros(self.tree.node[-1].size)
-        inside[at[some]] = 1.0
-        people = self.tree.add_up(inside * self.tree.count[-1])
         if not some.any():
             share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
             return PartEstimates(np.array([share]), np.array([doubt]), np.zeros(1))
-        weight = self.tree.count[-1][at[some]] / people[0].sum()
+        at = at[some]
+        people = self.tree.count[-1][at]
+        weight = people / people.sum()
         share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
-        of = [
-            inside_people / count
-            for inside_people, count in zip(people, self.tree.count, strict=True)
-        ]
-        variance = float(of[0] ** 2 @ self.left[0])
-        for i in range(1, len(of)):
-            # Second sum of the module's equation: only deviations from the parent's part add
-            # variance.
-            apart = of[i] - of[i - 1][self.tree.parent[i]]
-            variance += float(apart**2 @ self.left[i])
-        return PartEstimates(np.array([share]), np.array([doubt]), np.array([variance]))
+        return PartEstimates(
+            np.array([share]), np.array([doubt]), np.array([self._variance_of(at)])
+        )
+
+    def _variance_of(self, at: IntArray) -> float:
+        """Return the variance of the sum of some cells, by their positions in order: float64.
+
+        Of the second sum of the module's equation, a child outside the region whose parent is
+        partly inside counts, too: only what siblings have together is needed of them.
+        """
+        variance, inside = 0.0, np.ones(at.size)
+        for i in range(len(self.held) - 1, 0, -1):
+            parent, people = self.tree.parent[i][at], self.tree.count[i][at] * inside
+            left = self.left[i][at]
+            above, place = np.unique(parent, return_inverse=True)
+            part = _add_up(place, people, above.size) / self.tree.count[i - 1][above]
+            of_all = self._left_of_children[i][above]
+            crossed = _add_up(place, inside * left, above.size)
+            variance += float(inside**2 @ left - 2 * part @ crossed + part**2 @ of_all)
+            at, inside = above, part
+        return variance + float(inside**2 @ self.left[0][at])
+
+    @cached_property
+    def _left_of_children(self) -> list[FloatArray]:
+        """Sums of what remains of the children of each node of the level above; of the root 0."""
+        sums = [np.zeros(0)]
+        for i in range(1, len(self.held)):
+            sums.append(_add_up(self.tree.parent[i], self.left[i], self.tree.count[i - 1].size))
+        return sums
 
 
 def pool(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -192,10 +192,9 @@ class TablesCard(IndexCard):
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
-    @classmethod
-    def name_count(cls, table: str) -> str:
+    def name_count(self, table: str) -> str:
         """Return the name of what a table counts."""
-        return cls.counts.get(table, table)
+        return self.counts.get(table, table)
 
     def event_with(self, table: Measurement) -> Measurement:
         """Return the event of all tables together; ``table``: that of one of them."""

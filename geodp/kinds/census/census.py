@@ -156,26 +156,25 @@ class Census(JointRelease[CensusCard]):
     ) -> list[dict[str, Estimate]]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         listed = [Region.of(self.ground, one) for one in regions]
-        columns = [
-            self.releases[one.table].estimate_all(
-                [self._add_parts(one, region) for region in listed], interval=interval
-            )
-            for one in self.index.columns
-        ]
-        return [dict(zip(self.quantities, each, strict=True)) for each in zip(*columns, strict=True)]
+        whole = {
+            name: self.releases[name].estimate_all(listed, interval=interval)
+            for name in self.margins.populations
+        }
+        estimates: list[dict[str, Estimate]] = [{} for _ in listed]
+        for one in self.index.columns:
+            totals = whole[self.margins.population(one.table)]
+            errors = self.releases[one.table].parts
+            for named, region, total in zip(estimates, listed, totals, strict=True):
+                named[one.name] = (
+                    total
+                    if errors is None
+                    else errors.estimate_sum(region.key, self.number_parts(one), total)
+                )
+        return estimates
 
     def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
         """Return the columns of many regions by their names; ``options``: of `estimate_all`."""
         return [*self.estimate_all(regions, **options)]
-
-    def _add_parts(self, column: Column, region: Region) -> Region:
-        """Return the keys of a column's parts in the cells of a region of the map."""
-        if not column.parts:
-            return region
-        joint, part = self._parts[column.table], self.number_parts(column)
-        cells = np.repeat(region.key, part.size)
-        keys = joint.join(cells, np.tile(part, region.key.size))
-        return Region(self.releases[column.table].grid, np.sort(keys))
 
     @cached_property
     def _parts(self) -> dict[str, Parts]:

@@ -49,6 +49,14 @@ class CensusCard(TablesCard, kind="census"):
     columns: tuple[Column, ...] = field(metadata=before("constraints"))
     contradictions: Literal["refused", "fitted"] = field(metadata=before("constraints"))
 
+    def name_count(self, table: str) -> str:
+        """Return the name of what a table counts, such as ``persons_by_sex_age``."""
+        named, path = {one.name: one for one in self.margins}, list[str]()
+        while table in named:
+            path.insert(0, table)
+            table = named[table].of
+        return "_".join((table, *(["by", *path] if path else ())))
+
 
 class CensusKind(IndexKind):
     """A release of persons, perhaps households, and margins of both."""
