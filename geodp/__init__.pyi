@@ -1,10 +1,10 @@
 from geodp import amounts as amounts
 from geodp import audit as audit
+from geodp import census as census
 from geodp import cluster as cluster
 from geodp import compare as compare
 from geodp import explain as explain
 from geodp import flows as flows
-from geodp import census as census
 from geodp import households as households
 from geodp import literature as literature
 from geodp import local as local

@@ -7,8 +7,8 @@ by people to the areas inside; given the map's count, parts of the variance V an
 the variance W have together the variance ``V W / (V + W)``. And areas differ from their surroundings: of t people, of whom the
 area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared
 deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the variance V leave V; on the
-last measured level, where they are shrunk, ``V D / (V + D)``. The released deviations there have
-the variance ``D**2 / (V + D)``, so that the factor k follows from the release. It is far from 1 for
+measured levels, where they are shrunk, ``V D / (V + D)``. The released deviations there have
+the variance ``D**2 / (V + D)``, so that the factor k follows from the release, level by level. It is far from 1 for
 many parts (``python -m bench parts``): the sexes differ less from place to place, and the old more.
 Levels below have the same factor.
 
@@ -251,26 +251,29 @@ class Sum:
         return float(variance * rest / (variance + rest)) if variance + rest else 0.0
 
     @cached_property
-    def factor(self) -> float:
-        """Factor of the differences between places, learned on the last measured level."""
-        i = int(np.isfinite(self.noise[0]).sum()) - 1
-        if i < 1:
-            return 1.0
-        people, share = self.tree.count[i], self._share_above(i)
-        differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
-        factor, nodes = learn_factor(self.held[i] - people * share, differ, noise)
-        return factor if nodes >= FEWEST_NODES else max(factor, 1.0)
+    def factors(self) -> list[float]:
+        """Factors of the differences between places, learned on every measured level."""
+        factors, factor = [], 1.0
+        for i in range(len(self.held)):
+            if i and np.isfinite(self.noise[0, i]):
+                people, share = self.tree.count[i], self._share_above(i)
+                differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
+                found, nodes = learn_factor(self.held[i] - people * share, differ, noise)
+                # Few nodes tell little: what a coarser level has shown is then the least.
+                factor = found if nodes >= FEWEST_NODES else max(found, factor)
+            factors.append(factor)
+        return factors
 
     @cached_property
     def left(self) -> list[FloatArray]:
         """Variances that remain of the nodes' own counts, by level: float64[n] each."""
-        remaining, measured = [], int(np.isfinite(self.noise[0]).sum())
-        for i in range(len(self.held)):
+        remaining = []
+        for i, factor in enumerate(self.factors):
             people, share = self.tree.count[i], self._share_above(i)
-            differ = self.factor * difference(people, share)
-            left = differ if i >= measured else np.full(people.size, self._noise_of(i))
-            if i == measured - 1 and i:
-                left = left * differ / (left + differ)
+            left = differ = factor * difference(people, share)
+            if np.isfinite(self.noise[0, i]):
+                noise = self._noise_of(i)
+                left = noise * differ / (noise + differ) if i else np.full(1, noise)
             # Counts are rounded at random.
             remaining.append(left + np.minimum(people * share, COIN))
         return remaining

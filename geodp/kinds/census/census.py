@@ -342,5 +342,3 @@ def _are_at_most_persons(census: Census) -> bool:
     """Test whether households of every cell are at most its persons."""
     homes, persons = census.releases[HOUSEHOLDS].table, census.releases[PERSONS].table
     return bool((homes.count <= persons.counts_at(homes.key)).all())
-
-

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -112,8 +112,14 @@ class CensusTables:
         if not all(isinstance(one, CountTable) for one in given) or (homes and households is None):
             raise UsageError(EXPECTED)
         listed = [
-            *(_name_margin(persons.grid, name, one, PERSONS, rest) for name, one in margins.items()),
-            *(_name_margin(persons.grid, name, one, HOUSEHOLDS, rest) for name, one in homes.items()),
+            *(
+                _name_margin(persons.grid, name, one, PERSONS, rest)
+                for name, one in margins.items()
+            ),
+            *(
+                _name_margin(persons.grid, name, one, HOUSEHOLDS, rest)
+                for name, one in homes.items()
+            ),
         ]
         relations = Margins(in_order(listed), households is not None)
         if unknown := {*rest} - {one.name for one in listed}:
@@ -213,9 +219,7 @@ def _in_order(cell: KeyArray, part: IntArray, count: IntArray) -> TrueParts:
     return TrueParts(cell[order], part[order], count[order])
 
 
-def _of_parts(
-    relations: Margins, ground: Grid, margin: Margin, parts: TrueParts
-) -> CountTable:
+def _of_parts(relations: Margins, ground: Grid, margin: Margin, parts: TrueParts) -> CountTable:
     """Return the table of all parts of a margin."""
     grid = relations.grid(ground, margin.name)
     joint = split_grid(grid)

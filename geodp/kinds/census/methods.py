@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import prod
+from math import inf, prod
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.part_errors import MapTree, Split, StepNoise
 from geodp.accuracy.closed_form import IrregularTree
+from geodp.accuracy.part_errors import MapTree, Split, StepNoise
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
@@ -157,13 +157,19 @@ class CensusTable(OfPyramid):
         counts = coalesce(cell, np.asarray(released.count, np.int64))
         own = streams.event_of(whole.table, whole.spec)
         map_release = ReleasedTable(joint.map, *counts, own)
-        tree = MapTree.of(map_release, streams.schedule.strides)
+        tree = MapTree.of(map_release, streams.finer.strides)
         path, steps = self.margins.path(self.table), []
         sizes = [len(one.labels) for one in path]
         for depth, margin in enumerate(path):
             inside, groups = prod(sizes[depth + 1 :]), prod(sizes[:depth])
-            noise = np.tile(streams.variances(margin.name), (groups, 1))
-            steps.append(StepNoise(inside, sizes[depth], noise))
+            measured = dict(
+                zip(streams.schedule.strides, streams.variances(margin.name).tolist(), strict=True)
+            )
+            noise = from_below(
+                streams.finer.fanouts,
+                tuple(measured.get(stride, inf) for stride in streams.finer.strides),
+            )
+            steps.append(StepNoise(inside, sizes[depth], np.tile(noise, (groups, 1))))
         return Split(joint, map_release, tree, tuple(steps))
 
     def visited(self, released: ReleasedTable) -> int:

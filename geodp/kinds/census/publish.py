@@ -245,9 +245,7 @@ def prepare_census(tables: CensusTables, request: Request) -> Prepared[CensusDes
     )
 
 
-def vouch_contribution(
-    tables: Sequence[CountTable], contribution: int | None
-) -> ContributionBound:
+def vouch_contribution(tables: Sequence[CountTable], contribution: int | None) -> ContributionBound:
     """Take the operator's bound; UsageError where there is none, or less than a table allows."""
     if contribution is None:
         raise UsageError(CONTRIBUTION)

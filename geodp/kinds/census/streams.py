@@ -32,6 +32,7 @@ from geodp.mechanisms.parts.measuring import (
     TrueParts,
 )
 from geodp.mechanisms.trees.descent import variance_of
+from geodp.mechanisms.trees.levels import LevelScheme
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, digest
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
@@ -43,6 +44,9 @@ from geodp.typing import FloatArray, IntArray, KeyArray
 
 STREAM = b"geodp census stream 1"
 """Domain separation of the derivation of a table's key."""
+
+FEW = 4
+"""Children of a node when parts are fitted, if the digits of the map allow it."""
 
 WHOLE = Step(0, 1, 1, 1, 1)
 """The step in which all parts of a margin are measured; their number is filled in."""
@@ -92,6 +96,23 @@ class Streams:
         levels = self.method.levels(self.ground, gaussian=self.event.rho is not None)
         return Schedule(levels.fanouts, levels.strides, Fraction(1))
 
+    @cached_property
+    def finer(self) -> Schedule:
+        """All levels on which parts are fitted: few children each, as places resemble neighbours."""
+        fanouts, radices = list[int](), [*self.ground.order.radices]
+        for fanout in self.schedule.fanouts:
+            some, part = 1, list[int]()
+            while some < fanout:
+                digit = radices.pop(0)
+                some *= digit
+                if part and part[-1] * digit <= FEW:
+                    part[-1] *= digit
+                else:
+                    part.append(digit)
+            fanouts += part
+        levels = LevelScheme(tuple(fanouts), ())
+        return Schedule(levels.fanouts, levels.strides, Fraction(1))
+
     def variances(self, table: str) -> FloatArray:
         """Return the variance of a table's measured counts by level, with sums of parts inside.
 
@@ -115,7 +136,8 @@ class Streams:
                 draws = [Draw(Stream.PYRAMID + i, law.identity) for i, law in enumerate(laws)]
             else:
                 draws = [Draw(WHOLE.stream + i, law.identity) for i, law in enumerate(laws)]
-                draws += [Draw(WHOLE.rounding + i, UNIFORM) for i in range(len(laws))]
+                levels = range(len(self.finer.strides))
+                draws += [Draw(WHOLE.rounding + i, UNIFORM) for i in levels]
             derived[name_key(table)] = Draws.of(draws)
         return Draws.of((), derived)
 
@@ -238,7 +260,9 @@ def _measure(
         variance = _combine_sums(streams, laws, i, z, {n: each[i] for n, each in parts.items()})
         first = np.append(0, np.cumsum(number))
         levels.append(Level(node, first, uniform, z, variance))
-        count = _apportion(levels[-1], PERSONS, total, levels[-1].z[PERSONS], _no_bound(node, total))
+        count = _apportion(
+            levels[-1], PERSONS, total, levels[-1].z[PERSONS], _no_bound(node, total)
+        )
         opened.append(PartNodes(node[count > 0], count[count > 0]))
         above, total = opened[-1].prefix, opened[-1].count
     return Tree(levels, opened, parts)
@@ -302,13 +326,36 @@ def _fit(
     if streams.margins.households:
         homes = _fit_population(streams, tree, HOUSEHOLDS, counts)
         released[HOUSEHOLDS] = _some(cells, homes[-1])
+    fine, rows = streams.finer, {stride: i for i, stride in enumerate(streams.schedule.strides)}
     for margin in streams.margins.margins:
+        measured = tree.parts[margin.name]
+        levels = list[Measured]()
+        for i in range(len(fine.strides) - 1, -1, -1):
+            at = rows.get(fine.strides[i])
+            own = None if at is None else measured[at]
+            fanout = fine.fanouts[i] if levels else 0
+            levels.insert(0, _combine_below(own, levels[0] if levels else None, fanout))
         group = groups[margin.name]
-        group.combine(tree.opened, tree.parts[margin.name])
-        released[margin.name] = _fit_margin(
-            group, margin, tree.parts[margin.name], released[margin.of]
-        )
+        finer = replace(group, chain=replace(group.chain, schedule=fine))
+        released[margin.name] = _fit_margin(finer, margin, levels, released[margin.of])
     return released
+
+
+def _combine_below(own: Measured | None, below: Measured | None, fanout: int) -> Measured:
+    """Improve the estimates of measured nodes by those below, or make nodes of those below."""
+    if below is None:
+        assert own is not None  # as cells are measured
+        return own
+    above = below.node // np.uint64(fanout)
+    starts = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+    sums, spread = np.add.reduceat(below.z, starts), np.add.reduceat(below.variance, starts)
+    if own is None:
+        return Measured(above[starts], sums, spread)
+    at = own.at(above[starts])
+    weight = spread / (spread + own.variance[at])
+    own.z[at] = weight[:, None] * own.z[at] + (1 - weight)[:, None] * sums
+    own.variance[at] *= weight
+    return own
 
 
 def _some(cells: KeyArray, count: IntArray) -> Counts:
@@ -358,7 +405,7 @@ def _fit_margin(
         inner = Group(replace(group.chain, step=step), one, group.truth)
         found = _fit_parts(
             inner,
-            [replace(each, y=each.y[:, columns], z=each.z[:, columns]) for each in measured],
+            [replace(each, z=each.z[:, columns]) for each in measured],
             *(cell[some], count[some]),
         )
         results.append((found[0], found[1] + one * labels, found[2]))

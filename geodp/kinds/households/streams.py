@@ -195,5 +195,7 @@ def fit_members(measured: MeasuredMembers, descent: Descent) -> IntArray:
     count = np.clip(np.floor(top.z + families[0].uniform).astype(np.int64), 0, top.cap)
     for below, family, variance in zip(levels[1:], families[1:], variances[1:], strict=True):
         total, count = count, np.empty(below.z.size, np.int64)
-        bounded_counts.apportion(family.first, total, family.uniform, below.z, variance, below.cap, count)
+        bounded_counts.apportion(
+            family.first, total, family.uniform, below.z, variance, below.cap, count
+        )
     return count

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.part_errors import difference
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels import part_tables as kernels
-from geodp.mechanisms.learned.mixture import Reliability
-from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.parts.measuring import (
     Goals,
     Marginal,
@@ -28,6 +26,7 @@ from geodp.mechanisms.parts.measuring import (
     Shared,
     Step,
     TrueParts,
+    learn_factor,
     scale,
     shift,
 )
@@ -37,9 +36,6 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, blocks
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise, number_children
-
-SURE = 4, 5
-"""Smallest gain of predictions above the last measured level, as a fraction of the variance."""
 
 ENTRIES = 1 << 18
 """Number of parts of children that are apportioned together."""
@@ -166,8 +162,8 @@ class Group:
         """Measure the parts of nodes of a level."""
         noisy = self.truth.tally(node, self.schedule.strides[i], self.parts)
         noisy += self.draw(i, law, node)
-        y = noisy.astype(np.float64)
-        return Measured(node, y, y.copy(), np.full(node.size, variance_of(law)), law)
+        spread = np.full(node.size, variance_of(law))
+        return Measured(node, noisy.astype(np.float64), spread)
 
     def draw(self, i: int, law: Law, node: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Draw the noise of the parts of nodes of a level: int64[n, parts]."""
@@ -223,17 +219,16 @@ class Group:
         marginals: Sequence[MeasuredMarginal],
     ) -> NDArray[np.float64] | None:
         """Estimate the parts of a level's open nodes; None if nothing was measured there."""
-        (levels, i), (parent, members) = level, parents
+        (levels, i), (parent, _) = level, parents
         people = levels[i].count
         predicted = above[parent] * (people / levels[i - 1].count[parent])[:, None]
-        even = (above / members[:, None])[parent]
         wanted, goals = predicted, Goals()
         if i < len(measured):
-            wanted = self.estimate(i, levels[i], (predicted, even), measured)
+            wanted = self.estimate(levels[i], predicted, measured[i])
         for one in marginals:
             if i < len(one.measured):
-                sums = one.marginal.add_up(predicted), one.marginal.add_up(even)
-                goal = one.group.estimate(i, levels[i], sums, one.measured)
+                sums = one.marginal.add_up(predicted)
+                goal = one.group.estimate(levels[i], sums, one.measured[i])
                 goals.append((one.marginal, goal))
         if not goals:
             return wanted if i < len(measured) else None
@@ -252,42 +247,33 @@ class Group:
         return np.diff(upto, prepend=0)[None]
 
     def estimate(
-        self,
-        i: int,
-        nodes: PartNodes,
-        expected: tuple[NDArray[np.float64], NDArray[np.float64]],
-        measured: list[Measured],
+        self, nodes: PartNodes, predicted: NDArray[np.float64], level: Measured
     ) -> NDArray[np.float64]:
-        """Estimate the parts of a level's open nodes, between prediction and measurement.
+        """Estimate the parts of open nodes, between prediction and measurement: float64[n, parts].
 
-        ``expected``: predictions by the shares of the areas above, and equal shares.
+        ``predicted``: by the shares of the areas above.
         """
+        people = nodes.count[:, None].astype(np.float64)
         if self.parts == 1:
-            return nodes.count[:, None].astype(np.float64)
-        level, (predicted, even) = measured[i], expected
-        at, law = level.at(nodes.prefix), level.law
-        # The parts add up to a released count, and have equal noise: each takes an equal part of
-        # what is missing. Scaling would give nearly all of it to the largest.
-        z = level.z[at]
-        z = z + ((nodes.count - np.cumsum(z, axis=1)[:, -1]) / self.parts)[:, None]
-        y = level.y[at]
-        sd = sqrt(variance_of(law))
-        residuals = Residuals.of(y.reshape(-1), predicted.reshape(-1), even.reshape(-1), sd)
-        learned = Reliability.learn(
-            residuals,
-            sd=sd,
-            laplace=self.chain.event.rho is None,
-            cells=self.schedule.strides[i] == 1,
-        )
-        # Predictions that explain nothing are ignored, and measurements are only clamped. Above the
-        # last measured level, which is the noisiest, predictions must explain nearly all: they pull
-        # towns towards the country around them, by little in each area and by much in their sum.
-        is_last = i == len(measured) - 1
-        if learned is None or not (is_last or learned.gains(SURE, residuals)):
-            return project_rows(z, nodes.count)
-        variance = float(level.variance.min()) * (self.parts - 1) / self.parts
-        estimates, _ = learned.tabulate(variance).apply(z.reshape(-1), predicted.reshape(-1))
-        return estimates.reshape(z.shape)
+            return people
+        at = level.at(nodes.prefix)
+        # Parts that add up to a known count have less noise, by one part in so many.
+        noise = level.variance[at] * (self.parts - 1) / self.parts
+        estimates = self._add_evenly(level.z[at], people)
+        for part in range(self.parts):
+            before = predicted[:, part]
+            apart = estimates[:, part] - before
+            differ = difference(people[:, 0], before / people[:, 0])
+            differ = learn_factor(apart**2, noise, differ) * differ
+            estimates[:, part] = before + differ / (differ + noise) * apart
+        return project_rows(self._add_evenly(estimates, people), nodes.count)
+
+    def _add_evenly(
+        self, parts: NDArray[np.float64], people: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Add to all parts of a node alike, until they add up to its people."""
+        # All have equal noise. Scaling would give nearly all of what is missing to the largest.
+        return parts + (people - np.cumsum(parts, axis=1)[:, -1:]) / self.parts
 
     def find_parents(
         self, levels: list[PartNodes], i: int
