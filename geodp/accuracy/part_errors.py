@@ -40,6 +40,9 @@ VERSION = 3
 DIFFERENCE = 0.7
 """Constant of the differences between places: see above."""
 
+TAILS = 2.0
+"""By how much squared deviations exceed those of a normal law that fits most places."""
+
 FACTORS, HALVINGS = (-5.0, 9.0), 12
 """Range of the binary logarithm of a level's factor, and steps of its bisection."""
 
@@ -270,7 +273,7 @@ class Sum:
         remaining = []
         for i, factor in enumerate(self.factors):
             people, share = self.tree.count[i], self._share_above(i)
-            left = differ = factor * difference(people, share)
+            left = differ = TAILS * factor * difference(people, share)
             if np.isfinite(self.noise[0, i]):
                 noise = self._noise_of(i)
                 left = noise * differ / (noise + differ) if i else np.full(1, noise)
