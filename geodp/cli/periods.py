@@ -20,8 +20,8 @@ import click
 from geodp.cli.layout import INPUTS, set_options
 from geodp.cli.options import is_stated
 from geodp.cli.publishing import TablesPublishing
+from geodp.cli.request_options import read_metadata_options
 from geodp.cli.running import time_phase
-from geodp.cli.stated import read_metadata_options
 from geodp.errors import Rule, UsageError, printable
 
 if TYPE_CHECKING:

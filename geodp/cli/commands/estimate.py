@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from geodp.cli.figures import ShownRows, show_answers
+from geodp.cli.figures import LAYERS, ShownRows, is_layer, show_answers, write_layer
 from geodp.cli.help import with_options
-from geodp.cli.layers import LAYERS, is_layer, write_layer
 from geodp.cli.output import require_free
 from geodp.cli.running import report_progress
 from geodp.cli.using import (

@@ -39,9 +39,10 @@ from geodp.kinds.flows.files import (
     read_labels,
     read_noisy,
     read_prior,
+    view_of,
+    write_flows,
     write_measured,
 )
-from geodp.kinds.flows.joint import view_of, write_flows
 from geodp.kinds.flows.kind import (
     DESTINATIONS,
     FLOWS,

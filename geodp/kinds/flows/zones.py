@@ -22,11 +22,10 @@ from geodp.grid.cells import cells_of
 from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.crs import normalise_crs, unit_of
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
+from geodp.grid.hierarchy import Hierarchy, HierarchyOrder, PairOrder
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.order import bits_for
 from geodp.grid.outlines import Outlines
-from geodp.grid.pairs import PairOrder
 from geodp.grid.unit_map import take_located
 from geodp.grid.units import pairs_of_units
 from geodp.io.read.rows.locators import transformation

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from geodp.grid.tree import overlaps
-from geodp.kinds.households.kernels import fitting
+from geodp.kinds.households import kernels
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.descent import Descent
 from geodp.privacy.event import Measurement
@@ -188,12 +188,12 @@ def fit_members(measured: MeasuredMembers, descent: Descent) -> IntArray:
         # households that were released as 0 would be missing from the sums.
         spread = family.closed_number * noises[i + 1]
         closed = family.closed, spread
-        fitting.combine(
+        kernels.combine(
             family.first, below.z, variances[i + 1], *closed, noises[i], above.z, variances[i]
         )
     top = levels[0]
     count = np.clip(np.floor(top.z + families[0].uniform).astype(np.int64), 0, top.cap)
     for below, family, variance in zip(levels[1:], families[1:], variances[1:], strict=True):
         total, count = count, np.empty(below.z.size, np.int64)
-        fitting.apportion(family.first, total, family.uniform, below.z, variance, below.cap, count)
+        kernels.apportion(family.first, total, family.uniform, below.z, variance, below.cap, count)
     return count

@@ -26,8 +26,8 @@ from geodp.cli.output import (
 )
 from geodp.cli.publishing import choose_area, describe_promise, list_next
 from geodp.cli.readers import InputCommand, read_fields
+from geodp.cli.request_options import read_metadata_options
 from geodp.cli.running import carry_out, format_result, report_progress, time_phase
-from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError
 from geodp.options.option import Option
 from geodp.options.shared import CHECK, GIVEN_DOMAIN, JSON, MEMORY, REQUEST

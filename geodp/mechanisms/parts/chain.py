@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels import part_tables as kernels
-from geodp.mechanisms.learned.mixture import Reliability
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.learned import Reliability, Residuals
 from geodp.mechanisms.parts.measuring import (
     Goals,
     Marginal,

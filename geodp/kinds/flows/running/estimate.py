@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.figures import DASH, Row, ShownRows, list_differences, list_estimates
-from geodp.cli.layers import is_layer
+from geodp.cli.figures import DASH, Row, ShownRows, is_layer, list_differences, list_estimates
 from geodp.cli.regions import read_labels, show_labels
 from geodp.cli.using import (
     Changed,

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from geodp.kinds.households.kernels import fitting
+from geodp.kinds.households import kernels
 from tests.reference import households as reference
 
 TREES = 300
@@ -48,12 +48,12 @@ def run_kernels(children, measured, noise, closed, cap, uniform):
     for i in reversed(range(len(firsts))):
         sums, numbers = np.array(closed[i]).T.copy()
         others = sums, numbers * noise[i + 1]
-        fitting.combine(firsts[i], z[i + 1], variance[i + 1], *others, noise[i], z[i], variance[i])
+        kernels.combine(firsts[i], z[i + 1], variance[i + 1], *others, noise[i], z[i], variance[i])
     count = np.clip(np.floor(z[0] + uniform[0][0]).astype(np.int64), 0, cap[0][0])
     for i, first in enumerate(firsts):
         below = np.empty(z[i + 1].size, np.int64)
         bounds = np.array(cap[i + 1])
-        fitting.apportion(
+        kernels.apportion(
             first, count, np.array(uniform[i + 1]), z[i + 1], variance[i + 1], bounds, below
         )
         sums = np.add.reduceat(below, first[:-1])
@@ -79,14 +79,14 @@ def test_estimates_are_those_of_the_definition_to_the_last_bit():
         cells = np.array(measured[-1], float), np.full(len(measured[-1]), noise[-1])
         sums, numbers = np.array(closed[-1]).T.copy()
         others = sums, numbers * noise[-1]
-        fitting.combine(first, *cells, *others, noise[-2], above, spread)
+        kernels.combine(first, *cells, *others, noise[-2], above, spread)
         assert above.tolist() == z[-2]
         assert spread.tolist() == variance[-2]
 
 
 def apportion(total, z, variance, cap, uniform):
     count = np.empty(len(z), np.int64)
-    fitting.apportion(
+    kernels.apportion(
         np.array([0, len(z)]),
         np.array([total]),
         np.array([uniform]),

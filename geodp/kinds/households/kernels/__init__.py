@@ -1,1 +1,0 @@
-"""Inner loops of releases of persons and households."""
