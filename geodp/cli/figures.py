@@ -303,7 +303,7 @@ def write_layer(rows: Sequence[Row], options: Mapping[str, Any]) -> None:
         The file system refuses.
     """
     from geodp.io.read.public.polygons import name_polygons, read_layer
-    from geodp.io.write.export.layer import encode_layer
+    from geodp.io.write.export.vector import encode_layer
 
     source, path = options["polygons"], options["output"]
     if source is None or options["area"] or options["box"]:

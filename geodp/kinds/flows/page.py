@@ -48,6 +48,7 @@ from geodp.kinds.flows.kind import (
 )
 from geodp.kinds.flows.reading.rules import split_duration
 from geodp.kinds.flows.regions import find_columns, find_region
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.general import embed_maps, read_page, write_head
 from geodp.release.report.html.markup import Html, Page, bullets, element, join, table
@@ -61,10 +62,9 @@ from geodp.release.report.html.places import (
     show_level,
 )
 from geodp.release.report.html.quotes import name_place, write_ends
-from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
+from geodp.table.card import Notice
 from geodp.table.display import is_below
-from geodp.table.withdrawal import Notice
 from geodp.tools.explain.card import explain_index
 from geodp.tools.explain.page import Explanation, Writer
 from geodp.typing import IntArray

@@ -26,6 +26,7 @@ from geodp.kinds.households.estimates import HouseholdEstimate
 from geodp.kinds.households.households import COUNTS, JOINT, Households
 from geodp.kinds.households.inputs import CLIPPED_FACT
 from geodp.kinds.households.kind import OTHERS, HouseholdsCard
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.general import (
     embed_maps,
     list_lines,
@@ -45,9 +46,8 @@ from geodp.release.report.html.page import (
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import MAX_CELLS, Rounded, list_regions, step_of
 from geodp.release.report.html.quotes import write_ends
-from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
-from geodp.table.withdrawal import Notice
+from geodp.table.card import Notice
 from geodp.tools.explain.card import explain_index
 from geodp.tools.explain.page import Explanation, Writer
 

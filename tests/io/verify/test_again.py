@@ -19,7 +19,7 @@ from geodp.errors import OutputError
 from geodp.io.verify import again
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from tests.io.verify.forging import change, list_leaves, show, sign, write_json
 from tests.refusals import refuses
 

@@ -12,7 +12,7 @@ from geodp.grid.region import Region
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows.zones import Zones, pairs_of, zones_of
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from tests.kinds.flows.masks import coast, masked, masked_trips
 from tests.kinds.flows.test_publish import MESH, trips_on
 from tests.kinds.flows.units import make_units, middles, other_table, unit_table

@@ -23,7 +23,7 @@ from geodp.kinds.flows.page import (
     write_page,
 )
 from geodp.privacy.key import NoiseKey
-from geodp.release.report.html.texts import texts_of
+from geodp.release.report.html.english import texts_of
 from tests.kinds.flows.forms import make
 from tests.kinds.flows.test_publish import GRID, publish, trips_on
 from tests.refusals import refuses
