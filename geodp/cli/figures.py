@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from geodp.accuracy.interval_arithmetic import Figures
     from geodp.release.regional import Compared
 
-
 DASH = "\N{EN DASH}"
 """Text in place of a number that is not estimable, or that would reveal a hidden one."""
 

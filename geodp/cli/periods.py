@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from geodp.release.series import PeriodsDesign
     from geodp.release.transaction import Prepared
 
-
 PLAIN = ""
 """In the place of a time: files with all snapshots, of which a column says the period."""
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from geodp.release.request import Request
     from geodp.release.transaction import Inputs, Prepared
 
-
 OPTIONS = joined(
     Option(
         "--plan",

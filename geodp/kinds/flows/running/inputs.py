@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from geodp.kinds.flows.prior_flows import FlowsPrior
     from geodp.release.request import Request
 
-
 NOT_COUNTED: dict[str, Any] = {
     "missing": (),
     "flags": (),

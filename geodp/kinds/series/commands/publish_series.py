@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from geodp.kinds.series.series import Series, StagedSeries
     from geodp.release.transaction import Inputs, Prepared
 
-
 NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate")
 """Fields of a request that a series does not have, or has in another form."""
 

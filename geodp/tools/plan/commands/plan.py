@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from geodp.tools.plan.api import Comparison
     from geodp.tools.plan.plan import Plan, Planned
 
-
 FIELDS = (
     *("epsilon", "rho", "delta", "method"),
     *("neighbours", "contribution", "unit", "people"),
