@@ -51,8 +51,8 @@ def show_estimate(number: float, sign: str = "") -> str:
     return f"{number:{sign},.0f}" if abs(number) >= 1e5 else f"{number:{sign},.6g}"
 
 
-def show_count(count: float, limit: int | None) -> str:
-    """Format a released count, unless it is below the limit.
+def show_count(count: float, limit: int | None, form: str = ",") -> str:
+    """Format a released count; ``form`` applies to counts that are not below the limit.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def show_count(count: float, limit: int | None) -> str:
     """
     if limit is not None and is_below(count, limit):
         return show_limit(limit)
-    return f"{count:,}"
+    return format(count, form)
 
 
 def shorten_amount(amount: Fraction) -> str:
