@@ -313,8 +313,8 @@ class FlowEstimator:
         ]
         share, cut = np.outer(*equal), [one < 1 for one in equal]
         if cut[0].any() or cut[1].any():
-            zones = [np.arange(*blocks.first[one : one + 2]) for one in touched[0]]
-            start, end, count = self._listed.leave(np.concatenate(zones))
+            zones = np.flatnonzero(np.isin(of_zone, touched[0]))
+            start, end, count = self._listed.leave(zones)
             masks = [mask_zones(self.plan.zones, one) for one in inside]
             some = masks[0][start] & masks[1][end]
             place = np.full((2, blocks.number), -1)
