@@ -297,7 +297,7 @@ def _find_zones(rows: pa.Table, end: str, names: Mapping[str, pa.Array], zones: 
         index = np.stack([np.asarray(one.to_numpy(), np.int64) for one in columns])
         if not zones.grid.contains(index).all():
             raise ValueError("The file lists other pairs.")
-        return zones.find(zones.grid.encode(index))
+        return zones.find(index)
     (codes,) = names.values()
     found = pa.compute.index_in(columns[0].combine_chunks(), value_set=codes)
     if found.null_count:

@@ -114,7 +114,7 @@ def test_an_estimate_does_not_depend_on_what_else_is_asked(release):
 def test_groups_of_regions_are_summed(release):
     quarters = [region((row, col, row + 8, col + 8)) for row in (0, 8) for col in (0, 8)]
     pairs = [(quarters[0], one) for one in quarters]
-    ((whole,),) = release._estimator().estimate_sets([pairs], [{}])
+    ((whole,),) = release._estimator.estimate_sets([pairs], [{}])
     each = release.estimate_all(pairs)
     assert whole.count == sum(one.count for one in each)
     assert whole.high == pytest.approx(sum(one.high for one in each))
