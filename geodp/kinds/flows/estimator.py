@@ -573,20 +573,16 @@ def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
     return levels[::-1]
 
 
-def sum_levels(zones: Zones, below: ZoneBlocks, level: CombinedLevel) -> list[CombinedLevel]:
-    """Sum the noisy pairs between larger blocks than were measured; largest blocks first.
+def sum_larger(zones: Zones, below: ZoneBlocks, level: CombinedLevel) -> CombinedLevel | None:
+    """Sum the noisy pairs between the next larger blocks; None: these would be too few.
 
     What many pairs have in common shows in them, where the noise of each pair hides it.
     """
-    levels: list[CombinedLevel] = []
-    while below.number > LEAST_BLOCKS:
-        larger = zones.blocks(2 * below.side)
-        noisy, variance = _sum_up(level, below, larger)
-        inner = larger.of_zone[below.first[:-1]]
-        level = CombinedLevel(inner[level.parent], noisy, variance)
-        levels.append(level)
-        below = larger
-    return levels[::-1]
+    if below.number <= LEAST_BLOCKS:
+        return None
+    larger = zones.blocks(2 * below.side)
+    noisy, variance = _sum_up(level, below, larger)
+    return CombinedLevel(larger.of_zone[below.first[:-1]][level.parent], noisy, variance)
 
 
 def _sum_up(

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import gamma
 
 import geodp
 from bench.inputs.trips import make_partners
-from geodp.kinds.flows.intervals import KnownFlows
+from geodp.kinds.flows.intervals import KnownFlows, Overdispersion
 from geodp.kinds.flows.zones import zones_of
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.forms import count_between
@@ -80,6 +81,14 @@ def test_intervals_hold_where_trips_go_to_few_partners(levels):
         corners = np.clip(picked - draw.integers(0, side, picked.shape), 0, 24 - side)
         pairs = [tuple(region(box(one, side), zones) for one in both) for both in corners]
         assert np.mean([*held(table, pairs, contribution=10, levels=levels)]) >= 0.93
+
+
+def test_parts_of_blocks_reach_a_quantile_of_the_flow_that_a_trip_belongs_to():
+    flow = np.array([0, 0.1, 2, 30, 5000])
+    for clump, relative in ((1, 0), (40, 0), (12, 0.3)):
+        scale = clump + relative * flow
+        exact = gamma.ppf(0.975, flow / scale + 1, scale=scale) - flow
+        assert np.allclose(Overdispersion(clump, relative).reach(flow), exact, rtol=0.02)
 
 
 def test_intervals_that_are_half_as_wide_hold_far_less(monkeypatch):
