@@ -133,6 +133,7 @@ def _list_head(release: AmountNumbers, page: Page, language: Language) -> Iterat
     one = Writer(language).unit(promise.unit)
     intro = page["intro"].format(upper=amount.upper, one=one, **facts)
     yield element("p", intro, class_="intro")
+    yield element("p", page["alone"])
     if (period := find_period(promise.not_protected)) is not None:
         yield element("p", page["period"].format(**period._asdict()))
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.interval import USUAL, Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Figures
 from geodp.advice import takes
 from geodp.errors import Rule, UsageError
@@ -119,15 +119,20 @@ class EndsOfRegions(Regional):
         """Both maps by name."""
         return {ORIGINS: self.origins, DESTINATIONS: self.destinations}
 
-    def estimate_all(self, regions: Iterable[Any]) -> list[dict[str, Estimate]]:
-        """Estimate many regions, in their order, by the names of the maps."""
-        listed = [*regions]
-        found = zip(*(one.estimate_all(listed) for one in self.tables.values()), strict=True)
+    def estimate_all(
+        self, regions: Iterable[Any], *, interval: str = USUAL
+    ) -> list[dict[str, Estimate]]:
+        """Estimate many regions, in their order, by the names of the maps.
+
+        ``interval``: see :meth:`geodp.Release.estimate`.
+        """
+        listed, maps = [*regions], self.tables.values()
+        found = zip(*(one.estimate_all(listed, interval=interval) for one in maps), strict=True)
         return [dict(zip(self.tables, both, strict=True)) for both in found]
 
     def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
         """Return both numbers of many regions."""
-        return [*self.estimate_all(regions)]
+        return [*self.estimate_all(regions, **options)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,7 +54,8 @@ PAGE: Mapping[str, str] = {
     "change_untold": "From {first} to {last} it changed by {value} ({low} to {high}): noise alone "
     "may explain that.",
     "change_smoothed": "The numbers are smoothed over time, so that changes smaller than the noise "
-    "look smaller than they are.",
+    "look smaller than they are. Their intervals are those of numbers that were not smoothed, and "
+    "hold more often.",
     "step_back": "Earlier",
     "step_on": "Later",
 }
