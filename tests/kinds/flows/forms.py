@@ -46,7 +46,7 @@ def by_label(table, *attributes, seed=3):
 def sample_few_pairs() -> Iterator[None]:
     """Let releases state errors by few pairs of each size, which takes most of a small one's time.
 
-    Pinned folders hold those of as many as there are.
+    Pinned folders and the tests of these errors sample as many as releases do.
     """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pair_errors, "SAMPLED", 3)
