@@ -7,7 +7,7 @@ import numpy as np
 from geodp.kinds.households import kernels
 from tests.reference import households as reference
 
-TREES = 300
+TREES = 150
 
 
 def make_tree(draw):

@@ -75,7 +75,7 @@ def test_the_sensitivity_of_a_cost_is_reached():
 
 
 @given(st.integers(1, 7), st.data())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_partition_is_the_first_of_the_cheapest(n, data):
     cost = {key: data.draw(st.integers(-4, 6)) for key in all_of([0] * n)}
     assert cheapest(cost, n) == reference.best_partition(cost, n)
@@ -181,7 +181,7 @@ def test_even_stretches_become_buckets_wherever_they_start():
 
 
 @given(lines.filter(lambda people: len(people) < 8), st.data())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_the_privacy_argument_holds_for_every_noise(people, data):
     """On a neighbour, with less noise on the person's bucket alone, the same buckets come out.
 
