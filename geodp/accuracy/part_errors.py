@@ -3,12 +3,14 @@
 Parts of areas are measured down to some level; below it every cell has the shares of its area. So
 the error of a sum of parts over some cells has three sources. The map's count of the cells has an
 error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
-by people to the areas inside. And areas differ from their surroundings: of t people, of whom the
-area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared
-deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the variance V leave V; on the
-last measured level, where they are shrunk, ``V D / (V + D)``. The released deviations there have
-the variance ``D**2 / (V + D)``, so that the factor k follows from the release. It is far from 1 for
-many parts (``python -m bench parts``): the sexes differ less from place to place, and the old more.
+by people to the areas inside; given the map's count, parts of the variance V and the others of the
+variance W have together the variance ``V W / (V + W)``. And areas differ from their surroundings:
+of t people, of whom the area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))``
+is the expected squared deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the
+variance V leave V; where they are shrunk, ``V D / (V + D)``. The released deviations there have the
+variance ``D**2 / (V + D)``, so that the factor k follows from the release, level by level. It is
+far from 1 for many parts (``python -m bench parts``): the sexes differ less from place to place,
+and the old more; some places differ far more than most, for which ``TAILS`` allows.
 Levels below have the same factor.
 
 With f(v) the part of a node's people that live in the region, the variance is
@@ -33,11 +35,14 @@ from geodp.grid.joint import Joint
 from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
-VERSION = 2
+VERSION = 3
 """Version of the constants, in cards: increases with every change of intervals in files."""
 
 DIFFERENCE = 0.7
 """Constant of the differences between places: see above."""
+
+TAILS = 2.0
+"""By how much squared deviations exceed those of a normal law that fits most places."""
 
 FACTORS, HALVINGS = (-5.0, 9.0), 12
 """Range of the binary logarithm of a level's factor, and steps of its bisection."""
@@ -243,32 +248,36 @@ class Sum:
         above = max(i - 1, 0)
         return (self.held[above] / self.tree.count[above])[self.tree.parent[i]]
 
-    def _noise_of(self, i: int, share: FloatArray) -> FloatArray:
-        """Return the variance of measured counts that are fitted to their sum: float64[n]."""
+    def _noise_of(self, i: int) -> float:
+        """Return the variance of measured counts that are fitted to their sum."""
         variance, rest = self.noise[:, i]
-        return np.asarray((1 - share) ** 2 * variance + share**2 * rest)
+        # Given the sum, what is missing is divided by the variances of both sides.
+        return float(variance * rest / (variance + rest)) if variance + rest else 0.0
 
     @cached_property
-    def factor(self) -> float:
-        """Factor of the differences between places, learned on the last measured level."""
-        i = int(np.isfinite(self.noise[0]).sum()) - 1
-        if i < 1:
-            return 1.0
-        people, share = self.tree.count[i], self._share_above(i)
-        differ, noise = difference(people, share), self._noise_of(i, share)
-        factor, nodes = learn_factor(self.held[i] - people * share, differ, noise)
-        return factor if nodes >= FEWEST_NODES else max(factor, 1.0)
+    def factors(self) -> list[float]:
+        """Factors of the differences between places, learned on every measured level."""
+        factors, factor = [], 1.0
+        for i in range(len(self.held)):
+            if i and np.isfinite(self.noise[0, i]):
+                people, share = self.tree.count[i], self._share_above(i)
+                differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
+                found, nodes = learn_factor(self.held[i] - people * share, differ, noise)
+                # Few nodes tell little: what a coarser level has shown is then the least.
+                factor = found if nodes >= FEWEST_NODES else max(found, factor)
+            factors.append(factor)
+        return factors
 
     @cached_property
     def left(self) -> list[FloatArray]:
         """Variances that remain of the nodes' own counts, by level: float64[n] each."""
-        remaining, measured = [], int(np.isfinite(self.noise[0]).sum())
-        for i in range(len(self.held)):
+        remaining = []
+        for i, factor in enumerate(self.factors):
             people, share = self.tree.count[i], self._share_above(i)
-            differ = self.factor * difference(people, share)
-            left = differ if i >= measured else self._noise_of(i, share)
-            if i == measured - 1 and i:
-                left = left * differ / (left + differ)
+            left = differ = TAILS * factor * difference(people, share)
+            if np.isfinite(self.noise[0, i]):
+                noise = self._noise_of(i)
+                left = noise * differ / (noise + differ) if i else np.full(1, noise)
             # Counts are rounded at random.
             remaining.append(left + np.minimum(people * share, COIN))
         return remaining
@@ -324,25 +333,42 @@ class Sum:
         if key.size == 1:
             return cells
         at, some = self.tree.find(key)
-        inside = np.zeros(self.tree.node[-1].size)
-        inside[at[some]] = 1.0
-        people = self.tree.add_up(inside * self.tree.count[-1])
         if not some.any():
             share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
             return PartEstimates(np.array([share]), np.array([doubt]), np.zeros(1))
-        weight = self.tree.count[-1][at[some]] / people[0].sum()
+        at = at[some]
+        people = self.tree.count[-1][at]
+        weight = people / people.sum()
         share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
-        of = [
-            inside_people / count
-            for inside_people, count in zip(people, self.tree.count, strict=True)
-        ]
-        variance = float(of[0] ** 2 @ self.left[0])
-        for i in range(1, len(of)):
-            # Second sum of the module's equation: only deviations from the parent's part add
-            # variance.
-            apart = of[i] - of[i - 1][self.tree.parent[i]]
-            variance += float(apart**2 @ self.left[i])
-        return PartEstimates(np.array([share]), np.array([doubt]), np.array([variance]))
+        return PartEstimates(
+            np.array([share]), np.array([doubt]), np.array([self._variance_of(at)])
+        )
+
+    def _variance_of(self, at: IntArray) -> float:
+        """Return the variance of the sum of some cells, by their positions in order: float64.
+
+        Of the second sum of the module's equation, a child outside the region whose parent is
+        partly inside counts, too: only what siblings have together is needed of them.
+        """
+        variance, inside = 0.0, np.ones(at.size)
+        for i in range(len(self.held) - 1, 0, -1):
+            parent, people = self.tree.parent[i][at], self.tree.count[i][at] * inside
+            left = self.left[i][at]
+            above, place = np.unique(parent, return_inverse=True)
+            part = _add_up(place, people, above.size) / self.tree.count[i - 1][above]
+            of_all = self._left_of_children[i][above]
+            crossed = _add_up(place, inside * left, above.size)
+            variance += float(inside**2 @ left - 2 * part @ crossed + part**2 @ of_all)
+            at, inside = above, part
+        return variance + float(inside**2 @ self.left[0][at])
+
+    @cached_property
+    def _left_of_children(self) -> list[FloatArray]:
+        """Sums of what remains of the children of each node of the level above; of the root 0."""
+        sums = [np.zeros(0)]
+        for i in range(1, len(self.held)):
+            sums.append(_add_up(self.tree.parent[i], self.left[i], self.tree.count[i - 1].size))
+        return sums
 
 
 def pool(one: FloatArray, other: FloatArray) -> FloatArray:

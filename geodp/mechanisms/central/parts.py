@@ -53,10 +53,10 @@ class Parts(Mechanism):
     The totals of all cells are released first, by pyramid, with a separate share of the budget.
     Then the parts (combinations of labels) of coarse areas are measured, down to the last level on
     which the expected count of a part is at least two noise scales. From the root down, the parts
-    of an area are apportioned to the areas inside it: the measurements there, shrunk towards the
-    shares of the area above as their noise requires (above the last measured level only where these
-    explain nearly all), are fitted to the released counts of the areas and to the parts above, and
-    rounded so that both sums are kept.
+    of an area are apportioned to the areas inside it: the measurements there, moved by equal
+    amounts until they add up to the released counts of the areas, and shrunk towards the shares of
+    the area above as far as their noise exceeds how much places differ, are fitted to these counts
+    and to the parts above, and rounded so that both are kept.
     Below the last measured level the shares of the area above are used. More than 64 parts are
     apportioned in two steps: first groups of neighbouring labels, then the parts inside each group.
 
@@ -77,7 +77,7 @@ class Parts(Mechanism):
     marginals: str = ""
 
     name: ClassVar[str] = "parts"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     title: ClassVar[str] = "a map of totals, and their parts that add up to it"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in the documentation of its class Parts; "

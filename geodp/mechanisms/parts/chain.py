@@ -6,16 +6,16 @@ and rounded by :mod:`geodp.kernels.part_tables`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.part_errors import difference
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels import part_tables as kernels
-from geodp.mechanisms.learned import Reliability, Residuals
 from geodp.mechanisms.parts.measuring import (
     Goals,
     Marginal,
@@ -26,6 +26,7 @@ from geodp.mechanisms.parts.measuring import (
     Shared,
     Step,
     TrueParts,
+    learn_factor,
     scale,
     shift,
 )
@@ -35,9 +36,6 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, blocks
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise, number_children
-
-SURE = 4, 5
-"""Smallest gain of predictions above the last measured level, as a fraction of the variance."""
 
 ENTRIES = 1 << 18
 """Number of parts of children that are apportioned together."""
@@ -126,9 +124,21 @@ class Group:
             return cell, count, count
         measured = self.measure(levels, some)
         self.combine(levels, measured)
-        marginals = self.measure_marginals(levels, measured)
+        return self.fit(levels, measured, self.measure_marginals(levels, measured))
+
+    def fit(
+        self,
+        levels: list[PartNodes],
+        measured: list[Measured],
+        marginals: Sequence[MeasuredMarginal] = (),
+    ) -> PartCounts:
+        """Apportion the released counts of all levels by what was measured: cells, parts, counts.
+
+        ``levels``: at least one node each, all of them among those that were measured.
+        """
         goals = [(one.marginal, one.measured[0].z) for one in marginals]
-        allotted = self.share_root(levels[0], measured[0].z[0], goals)
+        at = measured[0].at(levels[0].prefix)
+        allotted = self.share_root(levels[0], measured[0].z[at][0], goals)
         results = [(levels[0].prefix, allotted)]
         for i in range(1, len(levels)):
             allotted = np.concatenate([part for _, part in results])
@@ -139,20 +149,21 @@ class Group:
 
     def measure(self, levels: list[PartNodes], some: int) -> list[Measured]:
         """Measure the parts of all children of open nodes, on the first levels."""
-        levels_measured = []
+        measured = []
         for i, law in enumerate(self.schedule.laws(self.chain.event, some)):
-            stride = self.schedule.strides[i]
             node = levels[0].prefix
             if i:
                 node = number_children(levels[i - 1].prefix, self.schedule.fanouts[i - 1])
-                node = node[overlaps(self.chain.grid, node, stride)]
-            noisy = self.truth.tally(node, stride, self.parts)
-            noisy += self.draw(i, law, node)
-            y = noisy.astype(np.float64)
-            levels_measured.append(
-                Measured(node, y, y.copy(), np.full(node.size, variance_of(law)), law)
-            )
-        return levels_measured
+                node = node[overlaps(self.chain.grid, node, self.schedule.strides[i])]
+            measured.append(self.measure_nodes(i, law, node))
+        return measured
+
+    def measure_nodes(self, i: int, law: Law, node: NDArray[np.uint64]) -> Measured:
+        """Measure the parts of nodes of a level."""
+        noisy = self.truth.tally(node, self.schedule.strides[i], self.parts)
+        noisy += self.draw(i, law, node)
+        spread = np.full(node.size, variance_of(law))
+        return Measured(node, noisy.astype(np.float64), spread)
 
     def draw(self, i: int, law: Law, node: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Draw the noise of the parts of nodes of a level: int64[n, parts]."""
@@ -205,20 +216,19 @@ class Group:
         above: NDArray[np.int64],
         parents: tuple[NDArray[np.int64], NDArray[np.int64]],
         measured: list[Measured],
-        marginals: list[MeasuredMarginal],
+        marginals: Sequence[MeasuredMarginal],
     ) -> NDArray[np.float64] | None:
         """Estimate the parts of a level's open nodes; None if nothing was measured there."""
-        (levels, i), (parent, members) = level, parents
+        (levels, i), (parent, _) = level, parents
         people = levels[i].count
         predicted = above[parent] * (people / levels[i - 1].count[parent])[:, None]
-        even = (above / members[:, None])[parent]
         wanted, goals = predicted, Goals()
         if i < len(measured):
-            wanted = self.estimate(i, levels[i], (predicted, even), measured)
+            wanted = self.estimate(levels[i], predicted, measured[i])
         for one in marginals:
             if i < len(one.measured):
-                sums = one.marginal.add_up(predicted), one.marginal.add_up(even)
-                goal = one.group.estimate(i, levels[i], sums, one.measured)
+                sums = one.marginal.add_up(predicted)
+                goal = one.group.estimate(levels[i], sums, one.measured[i])
                 goals.append((one.marginal, goal))
         if not goals:
             return wanted if i < len(measured) else None
@@ -230,46 +240,40 @@ class Group:
         """Apportion the total to parts, close to their estimates: int64[1, parts]."""
         # Projection on the simplex, then systematic rounding with one uniform number.
         total = int(root.count[0])
-        exact = np.cumsum(project(shift(z, float(total), goals), float(total)))
+        exact = np.cumsum(project_rows(shift(z, float(total), goals)[None], root.count)[0])
         uniform = float(self.seed(0, root.prefix)[0] >> np.uint64(11)) * 2.0**-53
         upto = np.clip(np.floor(exact + uniform).astype(np.int64), 0, total)
         upto[np.flatnonzero(np.diff(exact, prepend=0.0) > 0)[-1] :] = total
         return np.diff(upto, prepend=0)[None]
 
     def estimate(
-        self,
-        i: int,
-        nodes: PartNodes,
-        expected: tuple[NDArray[np.float64], NDArray[np.float64]],
-        measured: list[Measured],
+        self, nodes: PartNodes, predicted: NDArray[np.float64], level: Measured
     ) -> NDArray[np.float64]:
-        """Estimate the parts of a level's open nodes, between prediction and measurement.
+        """Estimate the parts of open nodes, between prediction and measurement: float64[n, parts].
 
-        ``expected``: predictions by the shares of the areas above, and equal shares.
+        ``predicted``: by the shares of the areas above.
         """
-        level, (predicted, even) = measured[i], expected
-        z, law = level.z[level.at(nodes.prefix)], level.law
-        y = level.y[level.at(nodes.prefix)]
-        sd = sqrt(variance_of(law))
-        residuals = Residuals.of(y.reshape(-1), predicted.reshape(-1), even.reshape(-1), sd)
-        learned = Reliability.learn(
-            residuals,
-            sd=sd,
-            laplace=self.chain.event.rho is None,
-            cells=self.schedule.strides[i] == 1,
-        )
-        # Predictions that explain nothing are ignored, and measurements are only clamped. Above the
-        # last measured level, which is the noisiest, predictions must explain nearly all: they pull
-        # towns towards the country around them, by little in each area and by much in their sum.
-        is_last = i == len(measured) - 1
-        if learned is None or not (is_last or learned.gains(SURE, residuals)):
-            return np.maximum(z, 0.0)
-        min_variance = float(level.variance.min())
-        tables = (
-            learned.tabulate(min_variance) if min_variance < variance_of(law) else learned.tables
-        )
-        estimates, _ = tables.apply(z.reshape(-1), predicted.reshape(-1))
-        return estimates.reshape(z.shape)
+        people = nodes.count[:, None].astype(np.float64)
+        if self.parts == 1:
+            return people
+        at = level.at(nodes.prefix)
+        # Parts that add up to a known count have less noise, by one part in so many.
+        noise = level.variance[at] * (self.parts - 1) / self.parts
+        estimates = self._add_evenly(level.z[at], people)
+        for part in range(self.parts):
+            before = predicted[:, part]
+            apart = estimates[:, part] - before
+            differ = difference(people[:, 0], before / people[:, 0])
+            differ = learn_factor(apart**2, noise, differ) * differ
+            estimates[:, part] = before + differ / (differ + noise) * apart
+        return project_rows(self._add_evenly(estimates, people), nodes.count)
+
+    def _add_evenly(
+        self, parts: NDArray[np.float64], people: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Add to all parts of a node alike, until they add up to its people."""
+        # All have equal noise. Scaling would give nearly all of what is missing to the largest.
+        return parts + (people - np.cumsum(parts, axis=1)[:, -1:]) / self.parts
 
     def find_parents(
         self, levels: list[PartNodes], i: int
@@ -327,12 +331,12 @@ class MeasuredMarginal:
     measured: list[Measured]
 
 
-def project(z: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Project on the non-negative numbers that add up to a total above 0: float64[n]."""
-    order = np.sort(z)[::-1]
-    shift = (np.cumsum(order) - total) / np.arange(1, z.size + 1)
-    last = np.flatnonzero(order > shift)[-1]
-    return np.asarray(np.maximum(z - shift[last], 0.0), np.float64)
+def project_rows(z: NDArray[np.float64], total: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Project each row on the non-negative numbers that add up to its total: float64[n, parts]."""
+    order = np.sort(z, axis=1)[:, ::-1]
+    shift = (np.cumsum(order, axis=1) - total[:, None]) / np.arange(1, z.shape[1] + 1)
+    last = np.maximum((order > shift).sum(axis=1) - 1, 0)
+    return np.asarray(np.maximum(z - np.take_along_axis(shift, last[:, None], 1), 0.0), np.float64)
 
 
 def _sparse(tables: list[tuple[NDArray[np.uint64], NDArray[np.int64]]]) -> PartCounts:
