@@ -122,7 +122,10 @@ def fill_the_disk(*_given):
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("name", ["publish", "select top", "households publish-series"])
+WHOLE = "publish|select top|households publish-series|flows choose-trips|amounts choose-clip"
+
+
+@pytest.mark.parametrize("name", WHOLE.split("|"))
 def test_neither_the_end_of_a_run_nor_a_line_depends_on_the_data(desk, monkeypatch, name):
     case, kept = PADDED[name], (*CHARGED, "--key-file", "key")
     damage(desk, case)
