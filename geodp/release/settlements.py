@@ -133,6 +133,7 @@ def place_settlements(
     sites: dict[Surroundings, IntArray],
     clears_coast: bool,
     random: np.random.Generator,
+    reach: int = EMPTY,
 ) -> SettlementMap:
     """Place settlements of the kinds in ``sequence`` one by one, until the next does not fit."""
     grid = towns.grid
@@ -146,10 +147,10 @@ def place_settlements(
         # density that the card states.
         total = np.exp(random.uniform(*np.log(SIZES[size : size + 2])))
         number = max(1, round((total / 30) ** 0.8))
-        site = _find_free_site(grid, sites[place], taken, number, random)
+        site = _find_free_site(grid, sites[place], taken, number, reach, random)
         if site is None:
             break
-        box = _box_of(site)
+        box = _box_of(site, reach)
         taken.append(box)
         inside = ((index >= box[:1].T) & (index < box[1:].T)).all(axis=0)
         if place == COASTAL:
@@ -177,6 +178,7 @@ def _find_free_site(
     sites: IntArray,
     taken: list[IntArray],
     number: int,
+    reach: int,
     random: np.random.Generator,
 ) -> IntArray | None:
     """Find ``number`` cells at a site whose box of surroundings is free: int64[2, n].
@@ -186,7 +188,7 @@ def _find_free_site(
     others = np.array(taken, np.int64).reshape(-1, 2, 2)
     for site in sites[random.integers(len(sites), size=TRIED)]:
         cells = _nearest_cells(grid, site, number, random)
-        box = _box_of(cells)
+        box = _box_of(cells, reach)
         if ((others[:, 1] <= box[0]) | (others[:, 0] >= box[1])).any(axis=1).all():
             return cells
     return None
@@ -203,9 +205,9 @@ def _nearest_cells(
     return np.asarray(place[:, np.argsort(away)[:number]], np.int64)
 
 
-def _box_of(cells: IntArray) -> IntArray:
+def _box_of(cells: IntArray, reach: int) -> IntArray:
     """Compute first and past-the-last rows and columns of a settlement with its surroundings."""
-    return np.array([cells.min(axis=1) - EMPTY, cells.max(axis=1) + EMPTY + 1], np.int64)
+    return np.array([cells.min(axis=1) - reach, cells.max(axis=1) + reach + 1], np.int64)
 
 
 def _cells_around(grid: Grid, cells: IntArray) -> NDArray[np.uint64]:
