@@ -15,7 +15,8 @@ say what it offers:
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +29,8 @@ ALONE = ("cluster", "literature", "local")
 """Packages that are a part each."""
 
 
-def list_parts() -> dict[str, str]:
+@cache
+def list_parts() -> Mapping[str, str]:
     """Return the packages of all parts by their names, in the order of the alphabet."""
     homes = {one: one for one in ALONE}
     for room in ROOMS:
@@ -80,6 +82,7 @@ def list_offered(package: str, name: str) -> list[Any]:
     return [one for module in modules for one in getattr(module, name, ())]
 
 
+@cache
 def _list_files(package: str) -> list[str]:
     """Return the names of the modules in a package of geodp; empty where there is none."""
     return [info.name for info in pkgutil.iter_modules([str(_folder(package))])]

@@ -19,8 +19,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Modules and tests stay to the end, so nothing is looked at for garbage until they are collected.
 gc.disable()
 # The first call of a kernel compiles it, so the time of one example means nothing.
-settings.register_profile("default", deadline=None, max_examples=60)
-settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("default", deadline=None, max_examples=30)
+settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 LINES = Path(__file__).with_name("skips.txt").read_text(encoding="utf-8").splitlines()

@@ -34,8 +34,8 @@ from geodp.mechanisms import METHODS
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
+from geodp.release.opening import errors_of
 from geodp.release.publish import publish
-from geodp.release.remaking import errors_of
 from geodp.table.counts import CountTable
 from geodp.tools.evaluate.evaluate import evaluate
 

@@ -62,18 +62,17 @@ for words in (
 """
 
 
-def test_commands_of_a_plain_release_load_no_feature(folder):
-    assert run(folder, COMMANDS)[-1] == "[]"
+PYTHON = """
+import numpy as np, geodp
+table = geodp.CountTable.from_dense(np.full((4, 4), 90), geodp.Grid.regular((4, 4)))
+geodp.publish(table, epsilon=1, contribution=1).write("python")
+geodp.open("python").table.total
+"""
 
 
-def test_a_plain_release_loads_no_feature_in_python(folder):
-    code = (
-        "import numpy as np, geodp\n"
-        "table = geodp.CountTable.from_dense(np.full((4, 4), 90), geodp.Grid.regular((4, 4)))\n"
-        "geodp.publish(table, epsilon=1, contribution=1).write('python')\n"
-        "geodp.open('python').table.total\n"
-    )
-    assert run(folder, code)[-1] == "[]"
+def test_a_plain_release_loads_no_feature(folder):
+    """By commands, and in Python."""
+    assert run(folder, PYTHON + COMMANDS)[-1] == "[]"
 
 
 HOMES = {

@@ -16,8 +16,7 @@ from bench.inputs import public
 from bench.inputs.regions import SEED
 from bench.tables import fill_saved, markdown, table
 from geodp.accuracy.interval import Interval
-from geodp.grid.coverage import cover
-from geodp.grid.cuts import FinerMap
+from geodp.grid.cuts import FinerMap, cover
 from geodp.grid.region import regions_of_polygons
 from geodp.privacy.loss import rational
 from geodp.release.cutting import cut_figures

@@ -143,7 +143,8 @@ def summarise(row: Floats) -> dict[str, float | None]:
     found: dict[str, float | None] = {"intervals": row.shape[1]}
     for name, (low, high) in (("usual", row[2:4]), ("worst", row[4:6])):
         # A usual end is not below 0, which is no part of the width that could be less.
-        found[f"{name}_held"] = float(((low <= row[0]) & (row[0] <= high)).mean())
+        held = (low <= row[0]) & (row[0] <= high)
+        found[f"{name}_held"] = float(held.mean()) if held.size else None
         found[f"{name}_wide"] = over_narrowest(row[0], row[1], low, high)
     return found
 

@@ -3,13 +3,14 @@
 Parts of areas are measured down to some level; below it every cell has the shares of its area. So
 the error of a sum of parts over some cells has three sources. The map's count of the cells has an
 error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
-by people to the areas inside; given the map's count, parts of the variance V and the others of
-the variance W have together the variance ``V W / (V + W)``. And areas differ from their surroundings: of t people, of whom the
-area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared
-deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the variance V leave V; on the
-measured levels, where they are shrunk, ``V D / (V + D)``. The released deviations there have
-the variance ``D**2 / (V + D)``, so that the factor k follows from the release, level by level. It is far from 1 for
-many parts (``python -m bench parts``): the sexes differ less from place to place, and the old more.
+by people to the areas inside; given the map's count, parts of the variance V and the others of the
+variance W have together the variance ``V W / (V + W)``. And areas differ from their surroundings:
+of t people, of whom the area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))``
+is the expected squared deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the
+variance V leave V; where they are shrunk, ``V D / (V + D)``. The released deviations there have the
+variance ``D**2 / (V + D)``, so that the factor k follows from the release, level by level. It is
+far from 1 for many parts (``python -m bench parts``): the sexes differ less from place to place,
+and the old more; some places differ far more than most, for which ``TAILS`` allows.
 Levels below have the same factor.
 
 With f(v) the part of a node's people that live in the region, the variance is

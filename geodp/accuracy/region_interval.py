@@ -217,7 +217,7 @@ class _Families:
         return np.stack([every, _mean(self.shares[1], self.count > 0, every)])
 
     def add_up(self, level: Children) -> Iterator[FloatArray]:
-        """Yield what the nodes add to each moment, and their children of 0: float64[n]."""
+        """Yield what the nodes add to each moment, and children of 0 where cut: float64[n]."""
         every, some = self.means[0][:, None], self.means[1][:, None]
         listed = self.count > 0
         number = listed.sum(axis=1, keepdims=True)
@@ -236,7 +236,8 @@ class _Families:
             level.fourth * squares**2 * listed,
             level.unseen(number, possible) * squares * zero,
             received - lost * apart * zero,
-            zero,
+            # A node is not cut where the region has all of its children in the domain.
+            zero & (every < 1),
         ):
             yield each.sum(axis=1)
 

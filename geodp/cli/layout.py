@@ -24,8 +24,14 @@ from geodp.cli.inputs import (
 )
 from geodp.cli.options import is_stated
 from geodp.cli.output import quote
-from geodp.cli.recipes import cast_all, layout_names, name_of_flag, write_flag, write_value
-from geodp.cli.stated import METADATA
+from geodp.cli.recipes import (
+    METADATA,
+    cast_all,
+    layout_names,
+    name_of_flag,
+    write_flag,
+    write_value,
+)
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import GeodpError, UsageError, is_utf8
 

@@ -20,8 +20,8 @@ import click
 from geodp.cli.layout import INPUTS, set_options
 from geodp.cli.options import is_stated
 from geodp.cli.publishing import TablesPublishing
+from geodp.cli.request_options import read_metadata_options
 from geodp.cli.running import time_phase
-from geodp.cli.stated import read_metadata_options
 from geodp.errors import Rule, UsageError, printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from geodp.release.request import Request
     from geodp.release.series import PeriodsDesign
     from geodp.release.transaction import Prepared
-
 
 PLAIN = ""
 """In the place of a time: files with all snapshots, of which a column says the period."""

@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 
-from geodp.cli.stated import METADATA
 from geodp.cli.values import BoundsType
 from geodp.errors import UsageError
+
+METADATA = "recipe_metadata"
+"""Key among the options for a recipe's metadata; no option has this name."""
 
 # A recipe is reused for other inputs, for which nobody has made this assertion.
 OF_OPERATOR = frozenset({"domain_is_public"})

@@ -240,7 +240,7 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
     shapes = read_shapes(options, grid)
     regions, empty = find_filled(shapes, grid, labels)
     outlines = [find_outline(shapes[name]) for name in regions]
-    interval = how.get("interval", USUAL)
+    how["interval"] = interval = options["interval"]
     finer = read_within(options["within"], grid, outlines, interval)
     found = {
         time: cut_figures(one, one.list_figures(regions.values(), **how), outlines, labels, finer)
@@ -261,7 +261,7 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
         for quantity in quantities
     ]
     answer = _describe_errors(rows, interval == USUAL, finer is not None)
-    return replace(answer, about={"interval": interval}) if "interval" in how else answer
+    return replace(answer, about={"interval": interval})
 
 
 def _describe_errors(rows: list[Row], is_usual: bool, is_within: bool) -> ShownRows:
@@ -375,7 +375,9 @@ Changed = Mapping[str | None, tuple[Any, Any]]
 
 def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of quantities: of the requested areas, or of all cells that are listed."""
-    rows: list[Row] = []
+    from geodp.accuracy.interval import USUAL
+
+    rows, interval = list[Row](), options.get("interval", USUAL)
     labels = read_labels(options["labels_of"], "--label")
     if asks_regions(options):
         options = keep_shapes(options, next(iter(pairs.values()))[1].counts.grid)
@@ -386,7 +388,8 @@ def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
             regions = find_regions(read_shapes(options, grid), grid, labels)
         else:
             regions = _list_cells(old, new)
-        found = old.compare_all([(one, one) for one in regions.values()], new)
+        both = [(one, one) for one in regions.values()]
+        found = old.compare_all(both, new, interval=interval)
         limits = limit_of(old), limit_of(new)
         for name, compared in zip(regions, found, strict=True):
             rows += list_differences(name_place(time, name=name), compared, limits, sides=True)

@@ -35,10 +35,10 @@ from geodp.local.collect import Sums
 from geodp.local.round import Round
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.release.inputs import choose_prior
+from geodp.release.opening import errors_of
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_table_event
 from geodp.release.release import Release
-from geodp.release.remaking import errors_of
 from geodp.release.request import OF_TABLES, Request, make_request
 from geodp.table.card import SCHEMA, Card, File
 from geodp.table.counts import CountTable, ReleasedTable

@@ -28,8 +28,7 @@ from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.base import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import RefinementNoise, RefinementRun, TopDown
-from geodp.mechanisms.learned.mixture import Reliability
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.learned import Reliability, Residuals
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
 from geodp.mechanisms.trees.layer import Held, Layer, Roots, Seen, Stage, Subtrees

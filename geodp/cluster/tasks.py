@@ -26,7 +26,7 @@ from geodp.io.verify.chunks import index_of
 from geodp.io.write.tables import column_names
 from geodp.io.write.tiles import Tiling, view_tiles, write_tile
 from geodp.io.write.view import View
-from geodp.mechanisms.learned.mixture import Reliability
+from geodp.mechanisms.learned import Reliability
 from geodp.mechanisms.trees.layer import Roots, Seen, Subtrees
 from geodp.release.release import Release
 from geodp.table.card import Card

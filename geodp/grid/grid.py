@@ -26,12 +26,11 @@ from geodp.grid.bounds import bounds_of_degrees
 from geodp.grid.codes import CodeSystem, code_system
 from geodp.grid.crs import normalise_crs
 from geodp.grid.domain import Domain, domain_of, in_box
-from geodp.grid.hierarchy import Hierarchy, HierarchyOrder, TableOrder
+from geodp.grid.hierarchy import ENDS, Hierarchy, HierarchyOrder, PairOrder, TableOrder
 from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
 from geodp.grid.outlines import Outlines
-from geodp.grid.pairs import ENDS, PairOrder
 from geodp.reprs import few
 
 

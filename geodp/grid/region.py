@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.codes import CodeSystem, coarser_system
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.hierarchy import ENDS, Hierarchy, PairOrder
 from geodp.grid.lattice import Lattice
 from geodp.grid.names import entitle
-from geodp.grid.pairs import ENDS, PairOrder
 
 MAX_CELLS = 1 << 26
 """Maximal cells of a region."""

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy
+from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy, PairOrder
 from geodp.grid.markers import is_total
 from geodp.grid.names import as_read, plain_numbers
 from geodp.grid.outlines import Outlines
-from geodp.grid.pairs import PairOrder
 
 OTHER_SPELLING = Rule(
     "other-unit-spelling",

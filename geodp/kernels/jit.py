@@ -192,7 +192,8 @@ def find_sources() -> list[Path]:
     """List the source files of all kernels and of the modules that compile them."""
     package = Path(__file__).parents[1]
     folders = [package / "kernels", package / "local/kernels", *package.glob("kinds/*/kernels")]
-    return [path for folder in folders for path in folder.rglob("*.py")]
+    inside = [path for folder in folders for path in folder.rglob("*.py")]
+    return [*inside, *package.glob("kinds/*/kernels.py")]
 
 
 def compilers() -> tuple[str, ...]:

@@ -124,6 +124,15 @@ FEW = 16
 """Size of the largest part that is sorted by insertion."""
 
 
+@bare
+def is_sorted(key: KeyArray) -> bool:
+    """Return whether keys (uint64[n]) increase, or stay as they are."""
+    for i in range(1, key.size):  # noqa: SIM110
+        if key[i] < key[i - 1]:
+            return False
+    return True
+
+
 @kernel
 def insert(key: KeyArray, value: IntArray, out_key: KeyArray, out_value: IntArray) -> None:
     """Sort a few pairs (``key`` uint64[n], ``value`` int64[n]) into ``out``, maybe in place."""
@@ -287,6 +296,92 @@ def sort_pairs(key: KeyArray, value: IntArray, buffer_key: KeyArray, buffer_valu
             from_key, to_key = to_key, from_key
             from_value, to_value = to_value, from_value
     return moved
+
+
+@bare
+def take_places(group: IntArray, place: IntArray, taken: IntArray) -> None:
+    """Take the next place of its group for each element, in their order.
+
+    Parameters
+    ----------
+    group : int64[n]
+    place : int64[groups], changed
+        The next place of each group.
+    taken : int64[n], written
+    """
+    for i in range(group.size):
+        taken[i] = place[group[i]]
+        place[group[i]] += 1
+
+
+@kernel
+def partition(key: KeyArray, value: IntArray, shift: np.uint64, place: IntArray) -> None:
+    """Order keys with their values by one of their digits, in place.
+
+    Every key is moved once (American flag sort: McIlroy, Bostic and McIlroy 1993).
+
+    Parameters
+    ----------
+    key : uint64[n], value : int64[n], changed
+    shift : uint64
+        Bits below the digit.
+    place : int64[2, 2**DIGIT], written
+        Where the keys of each digit end, twice.
+    """
+    places(key, shift, np.uint64(DIGIT), place[:1])
+    mask = np.uint64((1 << DIGIT) - 1)
+    for digit in range(1 << DIGIT):
+        place[1, digit] = place[0, digit + 1] if digit + 1 < 1 << DIGIT else key.size
+    for digit in range(1 << DIGIT):
+        while place[0, digit] < place[1, digit]:
+            k, v = key[place[0, digit]], value[place[0, digit]]
+            own = (k >> shift) & mask
+            while own != np.uint64(digit):
+                at = place[0, own]
+                place[0, own] += 1
+                k, key[at] = key[at], k
+                v, value[at] = value[at], v
+                own = (k >> shift) & mask
+            key[place[0, digit]], value[place[0, digit]] = k, v
+            place[0, digit] += 1
+
+
+@kernel
+def sort_with_few(
+    key: KeyArray, value: IntArray, buffer_key: KeyArray, buffer_value: IntArray
+) -> None:
+    """Sort keys with their values in place, with buffers that are smaller than they are.
+
+    Parameters
+    ----------
+    key : uint64[n], value : int64[n], changed
+        Equal keys get any order.
+    buffer_key : uint64[m], buffer_value : int64[m], written
+        What fits into them is sorted by :func:`sort_pairs`.
+    """
+    place = np.empty((2, 1 << DIGIT), np.int64)
+    # A part leaves the stack before its own parts are pushed, and there are at most 7 digits.
+    stack = np.empty((8 << DIGIT, 2), np.int64)
+    stack[0, 0], stack[0, 1] = 0, key.size
+    top = 1
+    while top:
+        top -= 1
+        start, end = stack[top, 0], stack[top, 1]
+        n, some_key, some_value = end - start, key[start:end], value[start:end]
+        if n <= buffer_key.size:
+            sort_pairs(some_key, some_value, buffer_key[:n], buffer_value[:n])
+            continue
+        low, bits = bits_between(differing_bits(some_key))
+        if bits == 0:
+            continue
+        partition(some_key, some_value, np.uint64(max(low + bits - DIGIT, 0)), place)
+        begin = np.int64(0)
+        for digit in range(1 << DIGIT):
+            after = place[1, digit]
+            if after > begin:
+                stack[top, 0], stack[top, 1] = start + begin, start + after
+                top += 1
+            begin = after
 
 
 def sort_pairs_into(

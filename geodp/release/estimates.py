@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import LAPLACE_Z, PLAIN, USUAL, WORST_CASE, Estimate, Z, round_out
+from geodp.accuracy.interval import LAPLACE_Z, USUAL, WORST_CASE, Estimate, Z, round_out
 from geodp.accuracy.part_errors import PartEstimates, Split, Sum, intervals_around
 from geodp.accuracy.reach import RegionKeys, count_unseen, node_margins, reach, strength
 from geodp.accuracy.region_interval import find_errors
@@ -316,16 +316,20 @@ def _estimate(
         margin = round_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
         never = np.zeros(count.size, np.bool_)
         return Estimates(count, error, middle - margin, middle + margin, never)
-    if interval == WORST_CASE:
-        return _bound(release, tree, cells, count)
     errors = find_errors(tree, release.node_sums, cells, domain)
     low, high = errors.interval(count.astype(np.float64))
+    if interval == WORST_CASE:
+        # The nearer of two bounds is taken, which may be nearer than the usual end.
+        least, most = _bound(release, tree, cells)
+        low, high = np.minimum(low, least), np.maximum(high, most)
     error = np.sqrt(np.maximum(errors.moments[0], 0))
     return Estimates(count, error, low, high, errors.clamped)
 
 
-def _bound(release: BaseRelease, tree: TreeVariance, cells: RegionKeys, count: Any) -> Estimates:
-    """Estimate regions of a method that clamps, with bounds that assume nothing of the map."""
+def _bound(
+    release: BaseRelease, tree: TreeVariance, cells: RegionKeys
+) -> tuple[FloatArray, FloatArray]:
+    """Return ends, for a method that clamps, which assume nothing of the map: float64[n] each."""
     method, grid, event = release.method, release.grid, release.event
     domain = grid if method.skips_outside else None
     strong = strength(tree, cells, event.is_normal)
@@ -335,8 +339,7 @@ def _bound(release: BaseRelease, tree: TreeVariance, cells: RegionKeys, count: A
         isolated = method.isolated_cell(grid, event)
         losses = count_unseen(method.clamp_losses(grid, event), tree.fanouts)
     low, high = visited.interval(isolated, losses, node_margins(tree))
-    error = np.sqrt(np.maximum(visited.variance[PLAIN], 0))
-    return Estimates(count, error, low, high, visited.clamped)
+    return np.asarray(low), np.asarray(high)
 
 
 def estimate_frame(

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval import USUAL, WORST_CASE, Interval
 from geodp.accuracy.interval_arithmetic import Bounds, Figures, divide
 from geodp.advice import takes
 from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name
@@ -215,8 +215,10 @@ class Maps(RegionalRelease[MapsCard]):
         }
         return replace(self, maps=maps)
 
-    def estimate(self, region: Any) -> dict[str, Any]:
+    def estimate(self, region: Any, *, interval: str = USUAL) -> dict[str, Any]:
         """Estimate every map and every quantity in a region.
+
+        ``region``, ``interval``: as for :meth:`geodp.Release.estimate`.
 
         Returns
         -------
@@ -224,22 +226,26 @@ class Maps(RegionalRelease[MapsCard]):
             An :class:`~geodp.Estimate` for each map, an :class:`~geodp.Interval` for each ratio;
             None where it is not estimable.
         """
-        return self.estimate_all([region])[0]
+        return self.estimate_all([region], interval=interval)[0]
 
-    def estimate_all(self, regions: Iterable[Any]) -> list[dict[str, Any]]:
+    def estimate_all(
+        self, regions: Iterable[Any], *, interval: str = USUAL
+    ) -> list[dict[str, Any]]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         grid = next(iter(self.maps.values())).grid
         listed = [Region.of(grid, one) for one in regions]
-        found: dict[str, Any] = {name: one.estimate_all(listed) for name, one in self.maps.items()}
+        found: dict[str, Any] = {
+            name: one.estimate_all(listed, interval=interval) for name, one in self.maps.items()
+        }
         bounds = {name: Bounds.of(each) for name, each in found.items()}
         for one in self.kind.quantities:
-            ratio = divide_maps(one, bounds)
+            ratio = divide_maps(one, bounds, interval)
             found[one.name] = [ratio.at(place) for place in range(len(listed))]
         return [dict(zip(found, each, strict=True)) for each in zip(*found.values(), strict=True)]
 
     def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
         """Return the maps and the ratios of many regions by their names."""
-        return [*self.estimate_all(regions)]
+        return [*self.estimate_all(regions, **options)]
 
     def views(self) -> list[View]:
         """Return the views of all maps and of all ratios, for exports."""
@@ -307,10 +313,12 @@ class _RatioColumns(RowErrors):
         return [bounds[self.ratio.of[0]].count.astype(np.int64), *ratio.columns(DECIMALS)]
 
 
-def divide_maps(ratio: MapRatio, bounds: Mapping[str, Bounds]) -> Interval:
+def divide_maps(ratio: MapRatio, bounds: Mapping[str, Bounds], interval: str = USUAL) -> Interval:
     """Estimate a ratio of maps at some places: float64[n]."""
     first, second = (bounds[name] for name in ratio.of)
-    return divide(first, second, ratio.least, ratio.most)
+    # What a clamp took of one map it may have taken of the other.
+    is_worst = interval == WORST_CASE
+    return divide(first, second, ratio.least, ratio.most, dependent=is_worst)
 
 
 def _bound_cells(release: Release, key: KeyArray) -> Bounds:

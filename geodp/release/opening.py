@@ -1,14 +1,14 @@
-"""Open written releases: the table, the card and the errors are read from the files."""
+"""Open written releases: table, card and errors are read from the files, or computed again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from geodp.accuracy.interval import Tops
-from geodp.errors import Rule, UsageError, printable
+from geodp.errors import Rule, UsageError, VerificationError, printable
 from geodp.io.folder.kinds import kind_of
 from geodp.io.verify.card import (
     open_card,
@@ -21,9 +21,12 @@ from geodp.io.verify.readback import explain_damage
 from geodp.io.verify.written import read_view
 from geodp.io.write.tables import Intervals, RowErrors
 from geodp.io.write.view import View
+from geodp.mechanisms import Mechanism, find_method, is_method
+from geodp.privacy.event import Measurement
 from geodp.release.release import SMOOTHED, Release
 from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable
+from geodp.table.measured import MeasuredLevels
 
 WRITTEN = Rule(
     "release-written-already",
@@ -291,3 +294,62 @@ def _enter(folder: Path, what: str, name: str, there: list[str]) -> Path:
             code="release-part-unknown",
         )
     return folder / name
+
+
+def errors_of(view: View) -> Release | None:
+    """Compute a written release again from its table and the facts on its card.
+
+    Parameters
+    ----------
+    view : View
+        Its table, its card and, where they are published, its measurements and public totals.
+
+    Returns
+    -------
+    Release or None
+        The release, whose card, intervals and view are computed and not read; None for a method
+        that this installation does not have.
+    """
+    from geodp.release.settlements import simulate_settlements
+
+    table, card = view.table, view.card
+    if not is_method(table.event.mechanism):
+        return None
+    made, error = card.guarantee, card.expected_error
+    # Behind what follows from the event, a card lists facts about the input, which no file shows.
+    first = 1 + len(table.event.not_protected)
+    sources = {one.kind: one.source for one in made.assumptions or ()}
+    totals = view.totals
+    if totals is not None:
+        # The table of totals does not say where they were published.
+        totals = replace(totals, source=sources.get("public totals") or totals.source)
+    release = Release(
+        table,
+        card.budget,
+        None if error.floor is None else error.floor.people,
+        tuple(made.not_protected[first:]),
+        measurements=_level_again(view),
+        totals=totals,
+        prior=card.prior,
+        postprocessing=tuple(one for one in card.post_processing if one.startswith(SMOOTHED)),
+        metadata=card.metadata,
+        reading=card.reading,
+    )
+    simulated = None if error.cells is None else error.cells.simulated
+    return simulate_settlements(release, simulated or 0)
+
+
+def _level_again(view: View) -> MeasuredLevels | None:
+    """Return measurements on the levels of their method, in place of those that a file states."""
+    table, measured = view.table, view.measurements
+    method = find_method(table.event.mechanism)
+    if measured is None or not isinstance(method, Mechanism):
+        return measured
+    assert isinstance(table.event, Measurement)
+    levels = method.list_levels(table.grid, table.event)
+    if levels is None or len(levels) != len(measured.levels):
+        raise VerificationError(
+            "The measurements have other levels than the method.", code="measured-levels-differ"
+        )
+    pairs = zip(measured.levels, levels, strict=True)
+    return MeasuredLevels(tuple(replace(one, level=own) for one, own in pairs))

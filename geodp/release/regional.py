@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from geodp.accuracy.interval import USUAL, Interval
+from geodp.accuracy.interval import USUAL, WORST_CASE, Interval
 from geodp.accuracy.interval_arithmetic import Figures, subtract_all
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
@@ -62,8 +62,11 @@ class Regional(ABC):
         return {}
 
     @abstractmethod
-    def estimate_all(self, regions: Iterable[Any]) -> list[Any]:
-        """Estimate many regions, in their order."""
+    def estimate_all(self, regions: Iterable[Any], *, interval: str = USUAL) -> list[Any]:
+        """Estimate many regions, in their order.
+
+        ``interval``: see :meth:`geodp.Release.estimate`.
+        """
 
     def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
         """Return the quantities of many regions by their names.
@@ -142,6 +145,7 @@ class Regional(ABC):
         labels: tuple[Labels | None, Labels | None] = (None, None),
         *,
         release: Self | None = None,
+        interval: str = USUAL,
     ) -> dict[str, Interval | None]:
         """Estimate by how much a second region differs from a first, or a later release from this.
 
@@ -155,6 +159,9 @@ class Regional(ABC):
             Of either region, such as those of two groups of one region.
         release : release of this kind, optional
             That of the second region, with independent noise; default: this one.
+        interval : str
+            Of the regions, see :meth:`geodp.Release.estimate`: differences of worst-case ones are
+            bounds.
 
         Returns
         -------
@@ -172,10 +179,14 @@ class Regional(ABC):
         second: Regional = self if release is None else release
         places = (self.counts.grid, one), (second.counts.grid, one if other is None else other)
         sides = [Region.of(*at, each) for at, each in zip(places, labels, strict=True)]
-        return self.compare_all([(sides[0], sides[1])], release)[0].difference
+        return self.compare_all([(sides[0], sides[1])], release, interval=interval)[0].difference
 
     def compare_all(
-        self, pairs: Sequence[tuple[Region, Region]], release: Self | None = None
+        self,
+        pairs: Sequence[tuple[Region, Region]],
+        release: Self | None = None,
+        *,
+        interval: str = USUAL,
     ) -> list[Compared]:
         """Compare many pairs of regions, in their order; each is as for :meth:`compare`."""
         if release is None:
@@ -185,8 +196,13 @@ class Regional(ABC):
             self.require_other(release)
             if release.quantities != self.quantities:
                 raise UsageError(OTHER_KIND)
-        opposite = 1.0 if release is None else 0.0
-        sides = estimate_sides(self, release, pairs, lambda one, regions: one.list_figures(regions))
+        # Noise of two releases is independent, and what a clamp took of both regions is not.
+        opposite = 1.0 if release is None or interval == WORST_CASE else 0.0
+
+        def estimate(one: Regional, regions: list[Region]) -> list[Figures]:
+            return one.list_figures(regions, interval=interval)
+
+        sides = estimate_sides(self, release, pairs, estimate)
         return [Compared(*both, subtract_all(*both, opposite)) for both in zip(*sides, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The public card of a release, as typed values.
+"""The public card of a release, as typed values, and the notice that a release was withdrawn.
 
 ``release.json`` is a :class:`Card` written as JSON: the fields of these classes and of those in
 :mod:`geodp.table.stated` are its names, in their order. ``release-2.schema.json`` beside this file
@@ -8,9 +8,11 @@ is its JSON schema; a test holds the two and real releases together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import date
 from typing import Annotated, Any, Literal
 
+from geodp.errors import UsageError, VerificationError
 from geodp.table.display import LARGEST
 from geodp.table.plain import AtLeast, Text, caption, read_plain, write_plain
 from geodp.table.reading import StatedReading
@@ -232,3 +234,65 @@ class Card:
 def drop_written(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the plain values of a card without the fields about its files."""
     return {name: value for name, value in plain.items() if name not in WRITTEN_FIELDS}
+
+
+NOTICE_SCHEMA = "geodp-withdrawal/1"
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """The contents of a notice.
+
+    Attributes
+    ----------
+    schema : str
+    release_id, card_sha256 : str
+        The id of the withdrawn release, and the SHA-256 of its card; of a series the beginning of
+        the SHA-256 of its index, and all of it.
+    date : str
+        The operator's date, YYYY-MM-DD.
+    reason : str
+    use : str or None
+        The id of the release to be used instead.
+    """
+
+    schema: str
+    release_id: str
+    card_sha256: str
+    date: str
+    reason: str
+    use: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.schema != NOTICE_SCHEMA:
+            raise VerificationError(
+                f"A notice's schema is {NOTICE_SCHEMA!r}.", code="notice-schema"
+            )
+        try:
+            date.fromisoformat(self.date)
+        except ValueError:
+            raise UsageError(
+                "The date of a withdrawal is written YYYY-MM-DD.", code="withdrawal-date"
+            ) from None
+        if not self.reason.strip() or not self.reason.isprintable():
+            raise UsageError(
+                "The reason of a withdrawal must be a text on one line.",
+                code="withdrawal-reason",
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the notice as plain values for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A notice that lies beside a release.
+
+    Attributes
+    ----------
+    withdrawal : Withdrawal or None
+        None if it cannot be read, or is of another release.
+    """
+
+    withdrawal: Withdrawal | None

@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.accuracy.closed_form import keys_of_domain
 from geodp.grid.region import Region
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from geodp.table.counts import ReleasedTable
 from tests.grids import half, in_regions, masked
 from tests.laws.side_by_side import GRIDS

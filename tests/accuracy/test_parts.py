@@ -8,6 +8,7 @@ from geodp.accuracy.part_errors import (
     ABOVE,
     BELOW,
     FEWEST_NODES,
+    TAILS,
     MapTree,
     PartEstimates,
     Split,
@@ -53,8 +54,7 @@ def slow_variance(split, held, part, region):
             people[node] = people.get(node, 0) + n
             own[node] = own.get(node, 0) + k
             inside[node] = inside.get(node, 0) + n * (cell in region)
-    total, last, ratios = 0.0, VARIANCES.index(np.inf) - 1, []
-    above, noise, expected = {}, {}, {}
+    above, noise, expected, squares = {}, {}, {}, {}
     for (level, number), t in people.items():
         node = level, number
         above[node] = (level - 1, number * STRIDES[level] // STRIDES[level - 1]) if level else node
@@ -62,23 +62,27 @@ def slow_variance(split, held, part, region):
         mean = t * share * (1 - share)
         expected[node] = mean * (1 + 0.7 * mean**0.5)
         one, rest = VARIANCES[level] * len(part), VARIANCES[level] * (PARTS - len(part))
-        noise[node] = (1 - share) ** 2 * one + share**2 * rest
-        if level == last:
-            ratios.append(((own[node] - t * share) ** 2, expected[node], noise[node]))
-    factor = slow_factor(ratios)
-    for node, t in people.items():
-        share, tau = own[above[node]] / people[above[node]], factor * expected[node]
-        if node[0] < last:
-            tau = noise[node]
-        elif node[0] == last:
-            tau = tau * noise[node] / (tau + noise[node])
-        tau += min(t * share, 0.25)
-        f = inside[node] / t
-        total += tau * (f - (inside[above[node]] / people[above[node]] if node[0] else 0)) ** 2
+        noise[node] = np.inf if one == np.inf else one * rest / (one + rest)
+        squares[node] = (own[node] - t * share) ** 2
+    total, factor = 0.0, 1.0
+    for level, variance in enumerate(VARIANCES):
+        nodes = [node for node in people if node[0] == level]
+        if level and variance < np.inf:
+            factor = slow_factor(
+                [(squares[one], expected[one], noise[one]) for one in nodes], factor
+            )
+        for node in nodes:
+            share, tau = own[above[node]] / people[above[node]], TAILS * factor * expected[node]
+            if noise[node] < np.inf:
+                tau = tau * noise[node] / (tau + noise[node]) if level else noise[node]
+            tau += min(people[node] * share, 0.25)
+            f = inside[node] / people[node]
+            outer = inside[above[node]] / people[above[node]] if level else 0
+            total += tau * (f - outer) ** 2
     return total
 
 
-def slow_factor(ratios):
+def slow_factor(ratios, coarser):
     """Solve for the factor that explains squared deviations, and allow for few nodes."""
 
     def weigh(factor):
@@ -90,7 +94,7 @@ def slow_factor(ratios):
     factor = 2 ** brentq(missing, -5, 9)
     nodes = weigh(factor)
     factor *= 1 + 2 * (2 / nodes) ** 0.5
-    return factor if nodes >= FEWEST_NODES else max(factor, 1.0)
+    return factor if nodes >= FEWEST_NODES else max(factor, coarser)
 
 
 @pytest.mark.parametrize("part", [[0], [1, 4], [0, 1, 2]])

@@ -179,9 +179,3 @@ def test_a_key_is_private_and_never_overwritten(tmp_path):
     assert secret.strip() not in done.stdout + done.stderr
     assert geodp("key", file).returncode == 2
     assert file.read_text() == secret
-
-
-def test_inspect_shows_the_schema_and_no_value():
-    done = geodp("inspect", DATA / "tblT999999H5339.zip")
-    assert done.returncode == 0
-    assert "人口（総数）" in done.stdout

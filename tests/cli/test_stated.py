@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.cli.stated import read_metadata_options
+from geodp.cli.request_options import read_metadata_options
 from geodp.errors import UsageError, VerificationError
 from geodp.table.card import StatedMetadata
 from tests.command import geodp as run

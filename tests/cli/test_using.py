@@ -59,10 +59,10 @@ def test_each_region_of_a_release_is_estimated_once(folder, monkeypatch, command
     """For all differences together, and for what a limit of display hides."""
     asked, estimate_all = [], Households.estimate_all
 
-    def count(release, regions):
+    def count(release, regions, **how):
         listed = [*regions]
         asked.append(len(listed))
-        return estimate_all(release, listed)
+        return estimate_all(release, listed, **how)
 
     monkeypatch.setattr(Households, "estimate_all", count)
     rows = command.document_of(*(folder / name for name in folders), *AREAS)["differences"]

@@ -16,6 +16,7 @@ from tests.contract.kinds import KINDS, OWN, offer_own, widen
 from tests.contract.reading import Reader
 from tests.contract.records import RECORDS
 from tests.contract.using import LANGUAGES, LIMIT, REASON, write_page
+from tests.kinds.flows.forms import sample_few_pairs
 from tests.ledgers import steady_ledgers
 
 
@@ -24,7 +25,7 @@ def installed():
     """The kind of one's own as a package offers it, with its command among the others."""
     command = cli._prepare(publish_maps(OWN))
     cli.geodp.add_command(command)
-    with offer_own():
+    with offer_own(), sample_few_pairs():
         yield
     del cli.geodp.commands[command.name]
 

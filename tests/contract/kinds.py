@@ -226,7 +226,7 @@ def _publish_sizes(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
 def _publish_flows(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     return geodp.flows.publish(
         frames["a.csv"], grid=grid(), origin="code", destination="to", person="id", trips=1,
-        epsilon=2, **more,
+        **{"epsilon": 2} | more,
     )  # fmt: skip
 
 
@@ -270,7 +270,7 @@ def _publish_series_of_flows(frames: dict[str, pandas.DataFrame], **more: Any) -
         for one in frames.values()
     ]
     return geodp.flows.publish_series(
-        tables, times=["2020", "2021"], person="all", epsilon=2, **more
+        tables, times=["2020", "2021"], person="all", **{"epsilon": 2} | more
     )
 
 

@@ -2,11 +2,16 @@
 
 import csv
 import json
+from functools import partial
 
+import numpy as np
 import pytest
 
+from geodp.accuracy.interval import USUAL, WORST_CASE
+from geodp.grid.region import Region
+from geodp.privacy.key import NoiseKey
 from tests.contract.desk import require
-from tests.contract.kinds import BOUNDS
+from tests.contract.kinds import BOUNDS, CODES
 from tests.contract.regions import LEFT_AND_RIGHT, OUTSIDE, write_regions
 from tests.contract.using import (
     INCONSISTENT,
@@ -17,6 +22,9 @@ from tests.contract.using import (
     times,
     value_of,
 )
+
+SIZES = np.repeat(range(1, len(CODES)), 4)
+"""Cells of drawn areas."""
 
 
 def test_estimate_answers_the_folder_that_was_published(kind, released):
@@ -59,18 +67,44 @@ def test_an_interval_holds_its_estimate(kind, released):
 
 
 def test_worst_case_intervals_are_about_the_same_numbers(kind, released):
-    """Of flows, of what others made and of a selection there are none, and the refusal says so."""
-    asked = released.asked()
-    done = released.run("estimate", asked, *kind.region, "--interval", "worst-case", "--json")
-    if done.returncode == WRONG_CALL:
-        assert "--interval is for releases of" in require_refused(done, WRONG_CALL)
+    """Of areas, and of what changed there; flows between areas have none, as the refusal says."""
+    changes = ("--changes", "previous") if kind.periods else ()
+    asked = "estimate", "out", *kind.region, *changes, "--json"
+    done = released.run(*asked, "--interval", "worst-case")
+    if "--from" in kind.region:
+        assert "leave out --interval" in require_refused(done, WRONG_CALL)
         return
-    document = json.loads(require(done).stdout)
-    assert document["interval"] == "worst-case"
-    usual = estimate(released, *kind.region)
-    for one, bound in zip(usual, list_figures(document), strict=True):
+    document, usual = (json.loads(require(one).stdout) for one in (done, released.run(*asked)))
+    assert (document["interval"], usual["interval"]) == ("worst-case", "usual")
+    for one, bound in zip(*map(list_figures, (usual, document)), strict=True):
         assert value_of(one) == value_of(bound)
-        assert bound["low"] <= value_of(bound) <= bound["high"]
+        assert bound["low"] <= one["low"] <= one["high"] <= bound["high"]
+
+
+def test_worst_case_intervals_hold_the_usual_ones(kind):
+    """Of any areas, where noise hides most cells, and of what changed there."""
+    if kind.in_python is None or kind.name == "selection":
+        return
+    made = kind.in_python(kind.frames(), epsilon="1/30", key=NoiseKey(bytes(31) + b"1"))
+    maps = [getattr(one, "ends", one) for one in getattr(made, "releases", [made])]
+    random = np.random.default_rng(1)
+    drawn = [random.choice(CODES, size, replace=False).tolist() for size in SIZES]
+    areas = [Region.of(maps[0].counts.grid, codes) for codes in drawn]
+    answers = [(one.list_figures, areas) for one in maps]
+    if len(maps) > 1:
+        pairs = [(area, area) for area in areas]
+        answers.append((partial(_list_changes, *maps), pairs))
+    for answer, asked in answers:
+        usual, bounds = (answer(asked, interval=one) for one in (USUAL, WORST_CASE))
+        for one, bound in zip(usual, bounds, strict=True):
+            for name, number in bound.items():
+                # What may be anything is left out.
+                if number is not None:
+                    assert number.low <= one[name].low <= one[name].high <= number.high, name
+
+
+def _list_changes(first, last, pairs, interval):
+    return [one.difference for one in first.compare_all(pairs, last, interval=interval)]
 
 
 def test_estimates_are_named_alike(kind, released):

@@ -207,7 +207,7 @@ class Call:
     confidential : bool
         Whether only its owner may read any of it.
     slow : bool
-        Whether a sample has few of its faults.
+        Whether a sample has one of its faults, and not one of every kind.
     """
 
     words: tuple[str, ...]

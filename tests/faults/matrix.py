@@ -100,20 +100,16 @@ class Matrix:
                 for kind in KINDS:
                     yield Fault(name, kind, n, *setting)
 
-    def sample(self, names: Sequence[str], size: int, seed: int) -> list[Fault]:
-        """Draw faults of calls: of each one of every kind, and the rest of those that are quick."""
+    def sample(self, names: Sequence[str], seed: int) -> list[Fault]:
+        """Draw a fault of every kind of each call, and one of each that is slow."""
         draw = random.Random(seed)
-        setting = {name: draw.choice(self.settings(name)) for name in names}
-        groups = [(name, kind) for kind in KINDS for name in names]
-        quick = [group for group in groups if not CALLS[group[0]].slow]
-        chosen = [*groups, *draw.choices(quick, k=size - len(groups))]
-        return [
-            Fault(
-                *(name, kind, draw.randint(1, len(self.changes(name, *setting[name])))),
-                *setting[name],
-            )
-            for name, kind in chosen
-        ]
+        drawn = []
+        for name in names:
+            setting = draw.choice(self.settings(name))
+            for kind in [draw.choice(KINDS)] if CALLS[name].slow else KINDS:
+                n = draw.randint(1, len(self.changes(name, *setting)))
+                drawn.append(Fault(name, kind, n, *setting))
+        return drawn
 
     def _changes(self, name: str, overwrite: bool, named: bool) -> list[str]:
         """Return the changes of a run without a fault."""

@@ -14,8 +14,6 @@ from tests.faults.calls import CALLS, LEFT_OUT, READ, READ_BY_ALL
 from tests.faults.desk import desk_of, in_memory
 from tests.faults.matrix import Fault, Matrix
 
-SAMPLE = 150
-
 SLOW = {"join"}
 """Calls whose inputs are made by a cluster, which ``make faults`` tries."""
 
@@ -82,11 +80,11 @@ def test_no_reason_is_given_for_what_is_not_there():
 @linux
 def test_a_sample_of_faults_of_every_command(matrix):
     names = [name for name in CALLS if name not in SLOW]
-    faults = matrix.sample(names, SAMPLE, seed=0)
+    faults = matrix.sample(names, seed=0)
     assert {fault.name for fault in faults} == {*names}
     outcomes = [(fault, matrix.attempt(fault)) for fault in faults]
     assert [(fault, found) for fault, found in outcomes if found.left or found.lost] == []
-    assert sum(found.charged for _, found in outcomes) > 20
+    assert sum(found.charged for _, found in outcomes) > 10
 
 
 @linux

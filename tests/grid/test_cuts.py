@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import shapely
 
-from geodp.grid.coverage import cover
-from geodp.grid.cuts import FinerMap, find_cuts
+from geodp.grid.cuts import FinerMap, cover, find_cuts
 from geodp.grid.lattice import Lattice
 
 X, Y = np.arange(9.0), np.arange(7.0) * 1.25

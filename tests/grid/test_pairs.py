@@ -10,7 +10,7 @@ import pytest
 import geodp
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.pairs import MAX_PARTS, PairOrder
+from geodp.grid.hierarchy import MAX_PARTS, PairOrder
 from geodp.grid.tree import overlaps
 from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.privacy.key import NoiseKey

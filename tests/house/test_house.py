@@ -63,19 +63,18 @@ FLOORS = {
     ),
     "io": "",
     "io/opening": "",
-    "io/crs": "grid",
     "io/memory": "",
     "io/numbers": "",
     "io/read": "io/read/rows io/opening io/memory accuracy table grid privacy kernels",
     "io/read/public": "io/read/rows io/opening accuracy table grid privacy kernels",
-    "io/read/rows": "io/opening io/crs io/memory io/numbers accuracy table grid privacy kernels",
-    "io/write": "io/opening io/crs io/memory io/numbers accuracy table grid privacy kernels",
+    "io/read/rows": "io/opening io/memory io/numbers accuracy table grid privacy kernels",
+    "io/write": "io/opening io/memory io/numbers accuracy table grid privacy kernels",
     "io/write/map": "io/write io/read/public accuracy table grid privacy kernels",
     "io/write/picture": "io/write io/read/public accuracy table grid privacy kernels",
     "io/write/export": "io/write io/numbers accuracy table grid privacy kernels",
     "io/folder": "io/write io/opening accuracy table grid privacy kernels",
     "io/verify": (
-        "io/folder io/read io/write io/opening io/crs io/memory io/numbers accuracy table grid "
+        "io/folder io/read io/write io/opening io/memory io/numbers accuracy table grid "
         "privacy kernels"
     ),
     "release/report": "privacy table",
@@ -111,7 +110,6 @@ FLOORS = {
     "local/oracles": "local/kernels local/coins privacy kernels",
     "tools/new": f"tools/plan cli {CORE}",
     "tools/plan/commands": f"tools/plan kinds/series cli {CORE}",
-    "tools/plan/tables": f"tools/plan cli {CORE}",
     "kinds/selection": f"kinds/selection tools/explain {CORE}",
     "kinds/selection/mechanisms": "grid privacy kernels",
     "kinds/selection/running": f"kinds/selection cli {CORE}",
@@ -128,7 +126,7 @@ package only, are the exception: ``geodp`` itself imports lazily, by text.
 
 SHELL = " ".join(
     ["cli kinds/amounts/running cluster/publishing kinds/flows/running"]
-    + ["tools/new tools/plan/tables kinds/selection/running"]
+    + ["tools/new kinds/selection/running"]
     + [f"{one}/commands" for one in PARTS]
 )
 """Where Click is: the command line, and what parts have of it."""
@@ -152,7 +150,7 @@ OUTSIDE = {
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
         "io kinds/amounts/records kinds/households/records kinds/flows/files "
-        "kinds/flows/reading local/files kinds/series/formats",
+        "kinds/flows/reading local/files",
         "tools/audit",
     ),
     "rasterio": ("io/read/rows/pixels io/write io/verify cluster", "io cli"),
@@ -195,6 +193,7 @@ LATE = {
     ("release/frames", "io/write"): "only notebooks draw, and only xarray asks for a CRS",
     ("release/index_kind", "io/verify"): "the list of kinds loads no kind",
     ("release/index_kind", "release"): "the list of kinds loads no kind",
+    ("release/opening", "release/settlements"): "few releases have simulated errors",
     ("release/publish", "release/settlements"): "few releases have simulated errors",
 }
 """The places may be packages; each row stands for at least one import. Imports of libraries are in
@@ -445,7 +444,7 @@ def test_the_name_of_a_file_says_what_it_holds():
             "cli/commands/verify",
             "def f():\n    from geodp.kinds.series.series import verify_series",
         ),
-        ("cli/cluster", "import importlib\nimportlib.import_module('geodp.tools.plan.plan')"),
+        ("cli/periods", "import importlib\nimportlib.import_module('geodp.tools.plan.plan')"),
         ("release/publish", "from geodp.cluster.run import Run"),
         ("tools/audit/instead", "from geodp.tools.plan.plan import plan"),
         ("io/write/csv", "from . import tables"),

@@ -18,13 +18,12 @@ import pytest
 
 import geodp
 from geodp.kernels import (
+    baselines,
     jit,
     key_lists,
-    multiplicative_weights,
     noise,
     part_tables,
     raster,
-    rectangles,
     topdown,
     tree,
 )
@@ -97,9 +96,8 @@ NOISY = {
         "noisy counts of parts, and released totals",
     ),
     reweighting: ("may_reweight reweight close_small reweight_all", MADE_NOISY),
-    multiplicative_weights: ("fit _fill", "noisy counts, and an estimate"),
+    baselines: ("update_density _fill", "noisy counts, and an estimate"),
     raster: ("find_empty spread", "released counts, and their intervals"),
-    rectangles: ("sums", "evaluation, which releases nothing"),
 }
 """Kernels that may compute with floating point, and what they see instead of true counts."""
 

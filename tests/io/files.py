@@ -44,27 +44,25 @@ def text(content: str | bytes, name: str = "in.csv") -> Callable[[Path], Path]:
     return build
 
 
-def gzipped(content: str, keep: int | None = None) -> Callable[[Path], Path]:
-    return text(gzip.compress(content.encode("cp932"))[:keep], "in.csv.gz")
+def gzipped(content: str) -> Callable[[Path], Path]:
+    return text(gzip.compress(content.encode("cp932")), "in.csv.gz")
 
 
-def zipped(members: dict[str, str], keep: int | None = None) -> Callable[[Path], Path]:
+def zipped(members: dict[str, str]) -> Callable[[Path], Path]:
     def build(folder: Path) -> Path:
         path = folder / "in.zip"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in members.items():
                 archive.writestr(name, content.encode("cp932"))
-        path.write_bytes(path.read_bytes()[:keep])
         return path
 
     return build
 
 
-def parquet(columns: dict[str, Any], keep: int | None = None) -> Callable[[Path], Path]:
+def parquet(columns: dict[str, Any]) -> Callable[[Path], Path]:
     def build(folder: Path) -> Path:
         path = folder / "in.parquet"
         pq.write_table(pa.table(columns), path)
-        path.write_bytes(path.read_bytes()[:keep])
         return path
 
     return build

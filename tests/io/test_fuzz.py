@@ -73,7 +73,7 @@ def survives(call):
 
 
 settings_of_files = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

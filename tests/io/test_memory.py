@@ -14,7 +14,7 @@ from geodp.io.verify import readback
 from geodp.io.verify.readback import DRAWING, REPORTING, VERIFYING, read_within
 from geodp.io.verify.verify import verify
 from geodp.io.write import geopackage, geotiff, parquet, pixels, tables
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from tests.command import geodp as command
 from tests.refusals import refuses
 

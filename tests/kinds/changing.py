@@ -4,7 +4,7 @@ import json
 
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.verify.verify import verify
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 
 
 def failed(public):

@@ -404,7 +404,7 @@ CASES = {
                                "--others", "others", "--json")),
     "households by year": Case(
         "households publish-series", by_year(homes), (*YEARS, *HOMES[1:], "--person-in", "all"),
-        quick=True,
+        quick=True, variants=SMALL,
     ),
     "households by size": Case(
         "households publish", sizes,
@@ -441,7 +441,7 @@ CASES = {
         variants=SMALL,
     ),
     "amounts by year": Case("amounts publish-series", years, (*INCOMES_BY_YEAR, "all"),
-                            quick=True),
+                            quick=True, variants=SMALL),
     "charged amounts by year": Case(
         "amounts publish-series", years,
         (*INCOMES_BY_YEAR, "one", *CHARGED, "--key-file", "key", "--classes", "100,300", "--json"),
@@ -457,7 +457,7 @@ CASES = {
     "flows": Case("flows publish", counted_trips, FLOWS, quick=True),
     "flows by year": Case(
         "flows publish-series", by_year(counted_trips),
-        (*YEARS, *FLOWS[1:], "--person-in", "all"), quick=True,
+        (*YEARS, *FLOWS[1:], "--person-in", "all"), quick=True, variants=SMALL,
     ),
     "flows with a prior": Case("flows publish", counted_trips, (*FLOWS, "--prior", "flows.csv",
                                "--prior-is-public", "--prior-source", "1990"), variants=SMALL),

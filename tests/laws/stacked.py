@@ -18,7 +18,7 @@ import numpy as np
 
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.kernels import intervals
+from geodp.kernels import baselines
 from geodp.mechanisms import measure as measuring
 from geodp.mechanisms.baselines import barak, dawa, matrix, mwem, privelet, quadtree
 from geodp.mechanisms.baselines.agrid import AGrid, squares
@@ -249,7 +249,7 @@ def of_dawa(method, grid, event, counts, trials, key):
     for level, even in enumerate(dawa.deviations(counts)):
         cost[:, level, : even.size] = noisy(even + more, trials, key, level, scale)
     for costs, starts in zip(cost, start, strict=True):
-        intervals.cheapest(costs, starts)
+        baselines.cheapest(costs, starts)
     values = np.empty((trials, n))
     for buckets, chosen, own in alike(start.sum(axis=1), key):
         assert buckets <= method.fanout  # so that a tree has two levels at most

@@ -69,9 +69,10 @@ def watched():
         drawn.clear()
         found = measure(group, levels, some)
         for level, (stream, vectors, law) in zip(found, drawn, strict=True):
-            for vector, values in zip(vectors.tolist(), level.y, strict=True):
+            for vector, values in zip(vectors.tolist(), level.z, strict=True):
                 assert (stream, vector) not in seen, "two measurements have the same noise"
-                seen[stream, vector] = law, values
+                # Estimates are made in their place later.
+                seen[stream, vector] = law, values.copy()
         return found
 
     with mock.patch.object(NodeNoise, "families", draw), mock.patch.object(Group, "measure", look):

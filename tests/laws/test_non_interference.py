@@ -14,6 +14,7 @@ from geodp.cli import publishing
 from geodp.io.folder import publication
 from geodp.release.transaction import Prepared
 from tests.command import geodp, override
+from tests.kinds.flows.forms import sample_few_pairs
 from tests.laws.fixed_draws import begin_run, fix_draws
 from tests.laws.public_commands import (
     BOTH,
@@ -67,7 +68,8 @@ def seen(desk, case, variant):
     shutil.copy(desk / "ledger.new", desk / "ledger")
     case.write(desk, variant)
     begin_run()
-    done = geodp(*case.command.split(), *case.call, cwd=desk)
+    with sample_few_pairs():
+        done = geodp(*case.command.split(), *case.call, cwd=desk)
     return {
         "exit code": done.returncode,
         "stdout": done.stdout,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.mechanisms import learned
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.learned import residuals
 from geodp.privacy.terms import ADD_REMOVE
 from geodp.table.prior import Prior
 from tests.laws.audit import audited, caught
@@ -25,7 +25,7 @@ METHOD = Pyramid()
 @pytest.fixture(autouse=True)
 def _learn_of_few(monkeypatch):
     """Sixteen cells are too few to learn from; here they are enough, so that the prior is used."""
-    monkeypatch.setattr(residuals, "FEWEST", 4)
+    monkeypatch.setattr(learned, "FEWEST", 4)
 
 
 def released_with(prior_of):

@@ -29,8 +29,8 @@ from geodp.local.collect import MIN_REPORTS, Sums
 from geodp.local.files import write_reports, write_sums
 from geodp.local.opening import _charge
 from geodp.local.round import Round
+from geodp.release.opening import errors_of
 from geodp.release.release import Release
-from geodp.release.remaking import errors_of
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.law

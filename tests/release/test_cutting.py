@@ -10,7 +10,7 @@ import shapely
 import geodp
 from geodp.cli.using import BESIDE, INCLUDED
 from geodp.errors import InputError, UsageError
-from geodp.grid.coverage import cover
+from geodp.grid.cuts import cover
 from geodp.grid.region import regions_of_polygons
 from geodp.release import cutting
 from tests.command import geodp as command

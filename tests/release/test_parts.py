@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from tests.refusals import refuses
 
 PLACES = geodp.Grid.regular((32, 32), crs="EPSG:3035", transform=(1000, 0, 0, 0, 1000, 0))

@@ -18,7 +18,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.terms import Terms
 from geodp.release.card import card_of
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from geodp.table.card import StatedMetadata
 from tests.keys import keep
 from tests.ledgers import small_ledger

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from geodp.cli.figures import ShownRows, show_answers
+from geodp.cli.figures import LAYERS, ShownRows, is_layer, show_answers, write_layer
 from geodp.cli.help import with_options
-from geodp.cli.layers import LAYERS, is_layer, write_layer
 from geodp.cli.output import require_free
 from geodp.cli.running import report_progress
 from geodp.cli.using import (
@@ -21,14 +20,11 @@ from geodp.cli.using import (
     diff_quantities,
     estimate_quantities,
     find_answer,
-    kind_of_release,
     list_periods,
     open_used,
-    read_kind_options,
     say_smoothed,
 )
 from geodp.errors import UsageError
-from geodp.options.option import joined
 from geodp.options.shared import AREAS, AS_FILE, CHANGES, INTERVAL, LABEL, TIME, WITHIN
 
 AS_LAYER = replace(
@@ -39,9 +35,9 @@ AS_LAYER = replace(
 """Option of the file of an answer."""
 
 
-@click.command(cls=UsingCommand, door="estimate", counts=joined(INTERVAL), no_args_is_help=True)
+@click.command(cls=UsingCommand, door="estimate", no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@with_options(TIME, AREAS, WITHIN, LABEL, CHANGES, AS_JSON, AS_LAYER, *AS_FILE[1:])
+@with_options(TIME, AREAS, WITHIN, LABEL, CHANGES, INTERVAL, AS_JSON, AS_LAYER, *AS_FILE[1:])
 def estimate(**options: Any) -> None:
     """Estimate numbers of regions of a RELEASE of any kind, with 95 % intervals; costs no budget.
 
@@ -69,7 +65,7 @@ def estimate(**options: Any) -> None:
         raise UsageError(
             "--changes are those between two periods of a series or more.", code="changes-of-series"
         )
-    answer = find_answer([*parts.values()], "estimate", _estimate)
+    answer = find_answer([*parts.values()], "estimate", estimate_quantities)
     with report_progress():
         found = {"estimate": answer(parts, options)}
         if options["changes"] is not None:
@@ -79,12 +75,6 @@ def estimate(**options: Any) -> None:
         click.echo(str(output))
         return
     show_answers(found, options)
-
-
-def _estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
-    """Estimate quantities that every kind has, with the options of this one."""
-    own = read_kind_options(kind_of_release(next(iter(parts.values()))))
-    return estimate_quantities(parts, options, **own)
 
 
 def _estimate_changes(parts: Parts, options: Mapping[str, Any]) -> ShownRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from geodp.cli.check import begin_check
-from geodp.cli.cluster import publish_on_cluster, wants_cluster
 from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of, read_plan_options
 from geodp.cli.layout import complete
@@ -19,19 +19,21 @@ from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.translation import translate, translate_message
-from geodp.errors import UsageError
+from geodp.errors import UsageError, require_library
 from geodp.options.option import Option, joined
 from geodp.options.shared import CHECK, CLUSTER, DOMAIN, FOLDER, LAYOUT, REQUEST, RUN
+from geodp.registry import find_modules
 
 if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.mechanisms import Mechanism
     from geodp.privacy.assumption import Assumption
     from geodp.release.plan_file import Settings
     from geodp.release.publish import TableDesign
     from geodp.release.release import Release
+    from geodp.release.request import Request
     from geodp.release.transaction import Inputs, Prepared
-
 
 OPTIONS = joined(
     Option(
@@ -209,3 +211,20 @@ def _format_assumption(one: Assumption) -> str:
         answer=translate(ANSWERS[one.stated_by]),
         source="" if one.source is None else f": {one.source}",
     )
+
+
+def wants_cluster(options: Mapping[str, Any]) -> bool:
+    """Return whether a cluster is requested; UsageError without the library for it."""
+    if options["cluster"] is None and options["workers"] is None:
+        return False
+    require_library("distributed", "A cluster", "dask")
+    return True
+
+
+def publish_on_cluster(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
+    """Publish on the requested cluster; return a message.
+
+    What does it is loaded only on request.
+    """
+    cluster: Any = next(find_modules("publishing"))
+    return str(cluster.publish(options, grid, request))

@@ -23,8 +23,7 @@ def verify(release: Path, as_json: bool, memory: str | None) -> None:
     """Check that a RELEASE or a series is consistent; exit code 3 if not."""
     from geodp.io.verify.readback import VERIFYING, read_within
     from geodp.io.verify.verify import verify as run
-    from geodp.release.opening import open_view
-    from geodp.release.remaking import errors_of
+    from geodp.release.opening import errors_of, open_view
 
     with report_progress(), read_within([release], memory, VERIFYING):
         progress.begin("Verifying", public=True)

@@ -37,7 +37,7 @@ def withdraw(
     """
     from geodp.io.folder.manifest import sha256
     from geodp.io.verify.card import identify_release, notice_of, public_folder, seal_of
-    from geodp.table.withdrawal import SCHEMA, Withdrawal
+    from geodp.table.card import NOTICE_SCHEMA, Withdrawal
 
     if release.is_file() and release.suffix != ".json":
         raise UsageError(
@@ -65,7 +65,7 @@ def withdraw(
             "--use names the release that is withdrawn.", code="replacement-is-withdrawn"
         )
     notice = Withdrawal(
-        schema=SCHEMA,
+        schema=NOTICE_SCHEMA,
         release_id=release_id,
         card_sha256=sha256(seal_of(folder)),
         date=day or date.today().isoformat(),

@@ -163,9 +163,9 @@ def _name_partial(final: Path) -> Path:
     return final.parent / f".{final.name}.partial"
 
 
-def _hidden_sibling(final: Path, what: str) -> Path:
-    """Make a hidden name beside a target that no other run has: removed, replaced."""
-    return final.parent / f".{final.name}.{what}-{token_hex(4)}"
+def _name_replaced(final: Path) -> Path:
+    """Make a hidden name beside a target, which is replaced, that no other run has."""
+    return final.parent / f".{final.name}.replaced-{token_hex(4)}"
 
 
 def _try(folder: Path) -> None:
@@ -189,7 +189,7 @@ def _try_to_move(final: Path) -> None:
     if not OPENS_FOLDERS and is_release(final):
         # Windows refuses to rename a folder while a file in it is open. That must show before the
         # charge.
-        aside = _hidden_sibling(final, "replaced")
+        aside = _name_replaced(final)
         with hold(final):
             move(final, aside)
             move(aside, final)
@@ -307,7 +307,7 @@ def _require_name(final: Path) -> None:
             "a release take no other name; choose another folder.",
             code="output-not-utf8",
         )
-    longest = _hidden_sibling(final, "replaced")
+    longest = _name_replaced(final)
     files = longest / "public" / ("x" * LONGEST_FILE)
     there = next(folder for folder in (*final.parents, final) if os.path.lexists(folder))
     if not there.is_dir():
@@ -398,7 +398,7 @@ def _exchange(partial: Path, final: Path) -> None:
 
     The rename completes the run: whatever fails or interrupts afterwards changes nothing.
     """
-    aside = _hidden_sibling(final, "replaced")
+    aside = _name_replaced(final)
     replaces = final.exists() and any(final.iterdir())
     with commits():
         if replaces:

@@ -20,8 +20,8 @@ from typing import Any
 from rasterio.enums import ColorInterp, MaskFlags
 
 from geodp.errors import OutputError, Rule
+from geodp.grid.crs import same_crs
 from geodp.grid.lattice import Lattice
-from geodp.io.crs import same_crs
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.publication import describe_entry, write_format
 from geodp.io.opening import open_parquet

@@ -25,9 +25,8 @@ from geodp.io.folder.atomic import OPENS_FOLDERS
 from geodp.io.folder.kinds import CARD, Kind, PublicCard, find_card, find_kind, kind_of, list_kinds
 from geodp.io.folder.manifest import SUMS, sha256
 from geodp.io.opening import is_device_name, read_json, strange_entry
-from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
+from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card, Notice, Withdrawal
 from geodp.table.plain import read_plain
-from geodp.table.withdrawal import Notice, Withdrawal
 
 NOTICE = "WITHDRAWN.json"
 

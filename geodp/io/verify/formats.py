@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.errors import Rule, UsageError, printable
+from geodp.grid.crs import same_crs
 from geodp.grid.grid import Grid
-from geodp.io.crs import same_crs
 from geodp.io.folder.formats import find_exports, list_files
 from geodp.io.folder.manifest import FORMATS, SUMS, read_sums
 from geodp.io.opening import read_json, strange_entry

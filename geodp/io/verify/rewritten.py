@@ -18,8 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.errors import Rule
+from geodp.grid.crs import same_crs
 from geodp.grid.grid import Grid
-from geodp.io.crs import same_crs
 from geodp.io.folder.manifest import sha256
 from geodp.io.opening import open_base, open_parquet, open_raster, parse_json, read_json
 from geodp.io.verify.card import require

@@ -13,10 +13,9 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.errors import UsageError
-from geodp.grid.crs import open_transformer
+from geodp.grid.crs import open_transformer, same_crs
 from geodp.grid.grid import Grid
 from geodp.grid.outlines import Outlines
-from geodp.io.crs import same_crs
 from geodp.io.numbers import column_of
 from geodp.typing import FloatArray
 

@@ -1,7 +1,7 @@
 """Residuals of predicted counts: a histogram, mixtures of distributions that fit it, and shrinkage.
 
 All sums are integers, so that they are the same for any order, number of threads or partition of
-the nodes. :mod:`geodp.mechanisms.learned.mixture` makes the tables of shrinkage from the mixtures,
+the nodes. :mod:`geodp.mechanisms.learned` makes the tables of shrinkage from the mixtures,
 whose distributions have different widths.
 """
 

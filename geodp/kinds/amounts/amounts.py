@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from geodp.accuracy.interval import USUAL
 from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
@@ -110,7 +111,11 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         return list_constraints(self.index.amount)
 
     def compare_all(
-        self, pairs: Sequence[tuple[Region, Region]], release: Self | None = None
+        self,
+        pairs: Sequence[tuple[Region, Region]],
+        release: Self | None = None,
+        *,
+        interval: str = USUAL,
     ) -> list[Compared]:
         """Compare many pairs of regions, in their order.
 
@@ -121,7 +126,7 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         Raises UsageError for amounts of another unit or clip, or another largest weight, besides
         what :meth:`compare` refuses.
         """
-        return compare_all(self, pairs, release)
+        return compare_all(self, pairs, release, interval)
 
     def with_fact(self, fact: str) -> Self:
         """Return the release with one more public fact on the cards of all numbers."""

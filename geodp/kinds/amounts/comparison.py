@@ -11,11 +11,12 @@ What the clamp at 0 may have moved has no such law: it is added up.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval import USUAL, Interval
 from geodp.accuracy.interval_arithmetic import Figures, subtract
 from geodp.errors import UsageError
 from geodp.grid.region import Region
@@ -40,7 +41,10 @@ class AmountSide(NamedTuple):
 
 
 def compare_all(
-    first: AmountNumbers, pairs: Sequence[tuple[Region, Region]], second: AmountNumbers | None
+    first: AmountNumbers,
+    pairs: Sequence[tuple[Region, Region]],
+    second: AmountNumbers | None,
+    interval: str = USUAL,
 ) -> list[Compared]:
     """Compare pairs of regions of one release, or of two, whose noise is independent.
 
@@ -50,6 +54,8 @@ def compare_all(
     pairs : sequence of (Region, Region)
     second : AmountNumbers or None
         The release of each second region; None: the first.
+    interval : str
+        Of the regions, see :meth:`geodp.Release.estimate`.
 
     Raises UsageError for regions of one release that have common cells; and for the same release
     twice, amounts of another unit or clip, or another largest weight.
@@ -66,7 +72,7 @@ def compare_all(
         if first.index.amount.edges != second.index.amount.edges:
             opposite.pop(MEDIAN, None)
         opposites = [opposite] * len(pairs)
-    sides = estimate_sides(first, second, pairs, _estimate)
+    sides = estimate_sides(first, second, pairs, partial(_estimate, interval=interval))
     return [
         Compared(
             one.figures,
@@ -119,14 +125,14 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
         )
 
 
-def _estimate(release: AmountNumbers, regions: list[Region]) -> list[AmountSide]:
+def _estimate(release: AmountNumbers, regions: list[Region], interval: str) -> list[AmountSide]:
     """Estimate regions with the noise and with all, and with the noise alone."""
     noise = release.noise_of(regions)
     return [
         AmountSide(
             figures, {name: tuple(float(end[at]) for end in ends) for name, ends in noise.items()}
         )
-        for at, figures in enumerate(release.list_figures(regions))
+        for at, figures in enumerate(release.list_figures(regions, interval=interval))
     ]
 
 

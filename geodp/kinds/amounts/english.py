@@ -14,6 +14,8 @@ PAGE: Mapping[str, str] = {
     "above {upper} as {upper}. The numbers on this page are not exact. Before anybody saw them, "
     "random noise was added to them on purpose, so that nobody can find out much about any one "
     "{one} from them. Each number has an interval, which holds the true number in 19 of 20 cases.",
+    "alone": "A small group far from all others may be released as 0, or as so few that its "
+    "intervals do not hold the true numbers: 0 does not mean that nobody is there.",
     "period": "{time} is one of {number} periods from {first} to {last}. All of them together: "
     "{spends}.",
     "map_mean": "Mean {name} ({unit})",

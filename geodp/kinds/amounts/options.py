@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geodp.options.file_question import ASK_PERIODS, ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import INTERVAL, PERIODS, PERSON_IN, REQUEST, WEIGHTS
+from geodp.options.shared import PERIODS, PERSON_IN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 AMOUNT = joined(
@@ -185,7 +185,6 @@ OWN = {
     "estimate": KindOptions(
         "amounts",
         joined(
-            INTERVAL,
             grouped(
                 "Amounts",
                 Option(

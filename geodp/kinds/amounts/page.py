@@ -27,6 +27,7 @@ from geodp.kinds.amounts.kind import (
     StatedAmountsPrior,
 )
 from geodp.kinds.amounts.numbers import AmountNumbers
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.general import (
     MAX_LISTED,
     list_lines,
@@ -45,10 +46,9 @@ from geodp.release.report.html.page import (
 )
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import NamedRegion, list_regions
-from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
+from geodp.table.card import Notice
 from geodp.table.index import find_period
-from geodp.table.withdrawal import Notice
 from geodp.tools.explain.card import explain_index, name_ends, series_sentence
 from geodp.tools.explain.page import Explanation, Writer
 
@@ -133,6 +133,7 @@ def _list_head(release: AmountNumbers, page: Page, language: Language) -> Iterat
     one = Writer(language).unit(promise.unit)
     intro = page["intro"].format(upper=amount.upper, one=one, **facts)
     yield element("p", intro, class_="intro")
+    yield element("p", page["alone"])
     if (period := find_period(promise.not_protected)) is not None:
         yield element("p", page["period"].format(**period._asdict()))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval import USUAL, Interval
 from geodp.advice import pick, takes
 from geodp.errors import Rule
 from geodp.grid.region import Labels
@@ -67,6 +67,7 @@ class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
         labels: Labels | None = None,
         *,
         times: tuple[str, str] | None = None,
+        interval: str = USUAL,
     ) -> dict[str, Interval | None]:
         """Estimate by how much a region differs between two periods, the later less the earlier.
 
@@ -76,6 +77,8 @@ class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
             As for :meth:`geodp.amounts.Amounts.estimate`.
         times : (str, str), optional
             The two periods; default: the first and the last one.
+        interval : str
+            As for :meth:`geodp.Release.estimate`.
 
         Returns
         -------
@@ -89,7 +92,7 @@ class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
             A time that is no period, the same one twice, or not two of them.
         """
         found: dict[str, Interval | None] = super().compare(
-            region, labels=(labels, labels), times=times
+            region, labels=(labels, labels), times=times, interval=interval
         )
         return found
 

@@ -25,7 +25,7 @@ import numpy as np
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels.key_lists import find
-from geodp.kinds.amounts.kernels.aligning import LEAST, divide, merge, settle
+from geodp.kinds.amounts.kernels import LEAST, divide, merge, settle
 from geodp.kinds.amounts.scale import Scale
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement

@@ -132,7 +132,7 @@ def require_apart(estimator: FlowEstimator, one: FlowSide, other: FlowSide) -> N
     for first in one.group:
         for second in other.group:
             ends = zip(first, second, strict=True)
-            if all((find_zones(zones, a) & find_zones(zones, b)).any() for a, b in ends):
+            if all(np.isin(find_zones(zones, a), find_zones(zones, b)).any() for a, b in ends):
                 raise UsageError(OVERLAP)
 
 

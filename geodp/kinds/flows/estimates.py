@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import hypot
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.accuracy.interval import Estimate
 from geodp.grid.region import Region
+from geodp.kernels import key_lists
 from geodp.kinds.flows.estimator import NoisyPairs, fit_pairs
 from geodp.kinds.flows.intervals import EndsOfPair, GroupedFlow, KnownFlows, TouchedPairs
 from geodp.kinds.flows.label_estimates import (
     LabelEstimator,
     LabelledFlows,
     LabelledSums,
-    ZonesOfPair,
     choose_labels,
 )
 from geodp.kinds.flows.label_model import NoisyLabels
 from geodp.kinds.flows.prior_flows import TrustedPrior
 from geodp.kinds.flows.regions import find_region
-from geodp.kinds.flows.streams import StreamsPlan, number_labels
-from geodp.kinds.flows.zones import ZoneBlocks, Zones
+from geodp.kinds.flows.streams import StreamsPlan, count_labels, number_labels
+from geodp.kinds.flows.zones import AT_ONCE, ZoneBlocks, Zones, list_runs, number_pairs
 from geodp.release.base import BaseRelease
-from geodp.table.counts import ReleasedTable
+from geodp.table.counts import ReleasedTable, coalesce
 from geodp.typing import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
@@ -45,24 +45,47 @@ LABEL_ERROR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class ListedPairs:
-    """Released pairs of zones, sorted by their origins.
+    """Released pairs of zones by their origins, those of each in the order of their keys.
 
     Attributes
     ----------
     first : int64[zones + 1]
         Pairs from zone i are those from ``first[i]`` to ``first[i + 1]``.
-    origin, destination : int64[n]
-        Numbers of zones.
-    label : int64[n]
-        Numbers of labels; 0 where trips have none.
-    count : int64[n]
+    destination, label, count : integers[n]
+        Of the smallest types: of many trips these are much of the memory. Labels are 0 where trips
+        have none.
     """
 
     first: IntArray = field(repr=False)
-    origin: IntArray = field(repr=False)
-    destination: IntArray = field(repr=False)
-    label: IntArray = field(repr=False)
-    count: IntArray = field(repr=False)
+    destination: NDArray[np.integer[Any]] = field(repr=False)
+    label: NDArray[np.integer[Any]] = field(repr=False)
+    count: NDArray[np.integer[Any]] = field(repr=False)
+
+    @classmethod
+    def of(cls, zones: Zones, table: ReleasedTable) -> Self:
+        """List the pairs of a table."""
+        attributes, first = table.grid.attributes, np.zeros(zones.number + 1, np.int64)
+        for _, ends, _ in number_pairs(zones, table):
+            np.add.at(first, ends[0] + 1, 1)
+        np.cumsum(first, out=first)
+        limits = zones.number, count_labels(attributes), int(table.count.max(initial=0))
+        columns = [np.empty(table.key.size, np.min_scalar_type(limit)) for limit in limits]
+        place = first[:-1].copy()
+        for some, ends, labels in number_pairs(zones, table):
+            at = np.empty(ends.shape[1], np.int64)
+            key_lists.take_places(ends[0], place, at)
+            rows = ends[1], number_labels(attributes, labels), table.count[some]
+            for column, row in zip(columns, rows, strict=True):
+                column[at] = row
+        return cls(first, *columns)
+
+    def leave(self, zone: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the pairs that leave some zones: zones of both ends, and trips."""
+        begin, end = self.first[zone], self.first[zone + 1]
+        at = [np.arange(*one) for one in zip(begin, end, strict=True)]
+        some = np.concatenate([np.empty(0, np.int64), *at])
+        ends = np.repeat(zone, end - begin), self.destination[some].astype(np.int64)
+        return *ends, self.count[some].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,16 +181,22 @@ class FlowEstimator:
         chosen = [self.choose(labels) for labels in sets]
         regions, numbered = self._number(groups)
         inside = [find_zones(self.plan.zones, one) for one in regions]
-        between = [[(inside[a], inside[b]) for a, b in group] for group in numbered]
-        whole = self._sum_groups(regions, numbered, between)
+        whole = self._sum_groups(regions, numbered, inside)
         some = [at for at, one in enumerate(chosen) if not one.all()]
         by_label = dict[int, list[LabelledSums]]()
         if some and self._listed.count.size:
-            listed = self._listed
-            flows = LabelledFlows((listed.origin, listed.destination), listed.label, listed.count)
+            listed, number = self._listed, self.plan.zones.number
+            origin = np.repeat(np.arange(number), np.diff(listed.first))
+            columns = listed.destination, listed.label, listed.count
+            destination, label, count = (one.astype(np.int64) for one in columns)
             estimator = LabelEstimator(
-                self.plan, flows, self.labels, np.stack([chosen[at] for at in some])
+                self.plan,
+                LabelledFlows((origin, destination), label, count),
+                self.labels,
+                np.stack([chosen[at] for at in some]),
             )
+            masks = [mask_zones(self.plan.zones, one) for one in inside]
+            between = [[(masks[a], masks[b]) for a, b in group] for group in numbered]
             by_label = dict(zip(some, estimator.estimate(between), strict=True))
         return [SummedFlows(whole, by_label.get(at), self.repeated) for at, _ in enumerate(sets)]
 
@@ -199,11 +228,11 @@ class FlowEstimator:
         self,
         regions: Sequence[Region],
         groups: Sequence[Sequence[tuple[int, int]]],
-        between: Sequence[Sequence[ZonesOfPair]],
+        inside: Sequence[IntArray],
     ) -> list[GroupedFlow]:
         """Estimate groups of pairs of regions, of all labels.
 
-        ``regions``, ``groups``: see :meth:`_number`; ``between``: the zones of each pair.
+        ``regions``, ``groups``: see :meth:`_number`; ``inside``: the zones of each region.
         """
         if not groups:
             return []
@@ -211,28 +240,24 @@ class FlowEstimator:
         progress.begin("Estimating flows", len(groups))
         # The same flow by two sets of labels is one flow.
         known = dict[tuple[int, int], GroupedFlow]()
-        for group, parts in zip(groups, between, strict=True):
+        for group in groups:
             progress.advance(1)
-            for pair, inside in zip(group, parts, strict=True):
-                if pair not in known:
-                    a, b = pair
-                    known[pair] = self._estimate_pair(
-                        (regions[a], regions[b]), inside, (ends[0][a], ends[1][b])
+            for a, b in group:
+                if (a, b) not in known:
+                    known[a, b] = self._estimate_pair(
+                        (inside[a], inside[b]), (ends[0][a], ends[1][b])
                     )
         return [GroupedFlow.add([known[pair] for pair in group]) for group in groups]
 
     def _estimate_pair(
-        self,
-        pair: tuple[Region, Region],
-        inside: ZonesOfPair,
-        ends: tuple[Estimate, Estimate],
+        self, inside: tuple[IntArray, IntArray], ends: tuple[Estimate, Estimate]
     ) -> GroupedFlow:
         """Estimate the flow of a pair of regions.
 
-        ``ends``: all trips from the one, and to the other.
+        ``inside``: zones of both; ``ends``: all trips from the one, and to the other.
         """
-        size = self.plan.zones.grid.size
-        whole = [ends[way] for way in (0, 1) if pair[1 - way].key.size == size]
+        number = self.plan.zones.number
+        whole = [ends[way] for way in (0, 1) if inside[1 - way].size == number]
         if whole:
             # All trips from or to a region are a sum of a map of ends.
             return GroupedFlow(min(whole, key=lambda one: one.high - one.low))
@@ -273,12 +298,12 @@ class FlowEstimator:
             blocks.sums(self.destinations.counts_at(key)),
         )
 
-    def _count(self, inside: ZonesOfPair) -> int:
+    def _count(self, inside: tuple[IntArray, IntArray]) -> int:
         """Return the released trips between two regions."""
-        _, end, count = self._leave(np.flatnonzero(inside[0]))
-        return int(count[inside[1][end]].sum())
+        _, end, count = self._listed.leave(inside[0])
+        return int(count[mask_zones(self.plan.zones, inside[1])[end]].sum())
 
-    def _touch(self, blocks: ZoneBlocks, inside: ZonesOfPair) -> TouchedPairs:
+    def _touch(self, blocks: ZoneBlocks, inside: tuple[IntArray, IntArray]) -> TouchedPairs:
         """Find the pairs of blocks that two regions touch."""
         of_zone = blocks.of_zone
         touched = np.unique(of_zone[inside[0]]), np.unique(of_zone[inside[1]])
@@ -288,8 +313,10 @@ class FlowEstimator:
         ]
         share, cut = np.outer(*equal), [one < 1 for one in equal]
         if cut[0].any() or cut[1].any():
-            start, end, count = self._leave(np.flatnonzero(np.isin(of_zone, touched[0])))
-            some = inside[0][start] & inside[1][end]
+            zones = np.flatnonzero(np.isin(of_zone, touched[0]))
+            start, end, count = self._listed.leave(zones)
+            masks = [mask_zones(self.plan.zones, one) for one in inside]
+            some = masks[0][start] & masks[1][end]
             place = np.full((2, blocks.number), -1)
             for row, one in zip(place, touched, strict=True):
                 row[one] = np.arange(one.size)
@@ -310,40 +337,30 @@ class FlowEstimator:
     @cached_property
     def _listed(self) -> ListedPairs:
         """The released pairs."""
-        zones, table = self.plan.zones, self.flows
-        index = table.grid.decode(table.key)
-        ends = [zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
-        order = np.argsort(ends[0], kind="stable")
-        first = np.searchsorted(ends[0][order], np.arange(zones.number + 1))
-        label = number_labels(self.plan.attributes, index[4:, order])
-        count = np.asarray(table.count, np.int64)[order]
-        return ListedPairs(
-            np.asarray(first, np.int64), ends[0][order], ends[1][order], label, count
-        )
+        return ListedPairs.of(self.plan.zones, self.flows)
 
-    def sum_labels(self) -> tuple[IntArray, IntArray]:
-        """Return the places of the released pairs, and their trips of all labels: int64[n] each.
+    def sum_labels(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the places of some released pairs at a time, and their trips of all labels.
 
-        A place is the number of the zone of origin times that of all zones, and of the destination.
+        A place is the number of the zone of origin times that of all zones, and of the destination;
+        places increase: int64[n] both.
         """
-        listed = self._listed
-        place = listed.origin * self.plan.zones.number + listed.destination
-        place, inverse = np.unique(place, return_inverse=True)
-        trips = np.zeros(place.size, np.int64)
-        np.add.at(trips, inverse, listed.count)
-        return place, trips
-
-    def _leave(self, zone: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the released pairs that leave some zones: zones of both ends, and trips."""
-        listed = self._listed
-        at = [
-            np.arange(begin, end)
-            for begin, end in zip(listed.first[zone], listed.first[zone + 1], strict=True)
-        ]
-        some = np.concatenate([np.empty(0, np.int64), *at])
-        return listed.origin[some], listed.destination[some], listed.count[some]
+        listed, number = self._listed, self.plan.zones.number
+        for a, b in list_runs(listed.first, AT_ONCE):
+            some = slice(listed.first[a], listed.first[b])
+            place = np.repeat(np.arange(a, b) * number, np.diff(listed.first[a : b + 1]))
+            place += listed.destination[some]
+            key, count = coalesce(place.view(np.uint64), listed.count[some].astype(np.int64))
+            yield key.view(np.int64), count
 
 
-def find_zones(zones: Zones, region: Any) -> BoolArray:
-    """Return which zones lie in a region: bool[n]."""
-    return np.isin(zones.key, find_region(zones.grid, region).key)
+def find_zones(zones: Zones, region: Any) -> IntArray:
+    """Return the zones in a region: int64[n], increasing."""
+    return np.sort(zones.find(zones.grid.decode(find_region(zones.grid, region).key)))
+
+
+def mask_zones(zones: Zones, some: IntArray) -> BoolArray:
+    """Return which of all zones are some of them: bool[zones]."""
+    mask = np.zeros(zones.number, np.bool_)
+    mask[some] = True
+    return mask

@@ -25,97 +25,56 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from geodp import progress
+from geodp.kernels import key_lists
 from geodp.kinds.flows.deconvolution import MEASURED, LearnedFlows, learn_flows
 from geodp.kinds.flows.kernels import balancing, deconvolution, rounding
 from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
 from geodp.kinds.flows.zones import Attraction, ZoneBlocks, Zones
-from geodp.table.counts import coalesce
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
-AT_ONCE = 1 << 20
-"""Counts that are sorted at once, about."""
+SORTED = 1 << 20
+"""Counts that are sorted at once; more are divided before."""
 
-SAMPLED = 64
-"""One key of so many is looked at to divide all keys into ranges."""
-
-
-BLOCK = 1 << 23
-"""Counts that are collected in one array: freed, it is no longer the process's memory, while many
-small arrays leave gaps."""
-
-
-WHOLE: np.dtype[Any] = np.dtype(np.int64)
-"""Of counts that are not collected in smaller integers."""
+BLOCK = 1 << 22
+"""Counts by which the arrays of a collector grow."""
 
 
 class Collector:
-    """Counts by key from many small arrays, in a few large ones.
+    """Counts by key from many small arrays, in two that grow.
 
-    ``most``: no more will be added; ``kind``: of the counts, which are kept in these integers.
+    ``most``: no more will be added.
     """
 
-    def __init__(self, most: int = BLOCK, kind: np.dtype[Any] = WHOLE) -> None:
-        self._full: list[KeyedCounts] = []
-        self._block, self._kind = min(most, BLOCK), kind
-        self._begin()
-
-    def _begin(self) -> None:
-        self._key = np.empty(self._block, np.uint64)
-        self._count = np.empty(self._block, self._kind)
+    def __init__(self, most: int = BLOCK) -> None:
+        some = min(most, BLOCK)
+        self._key, self._count = np.empty(some, np.uint64), np.empty(some, np.int64)
         self._size = 0
 
-    def add(self, key: KeyArray, count: IntArray) -> None:
-        """Add counts: uint64[n], int64[n]."""
-        start = 0
-        while start < key.size:
-            if self._size == self._block:
-                self._full.append((self._key, self._count))
-                self._begin()
-            some = min(key.size - start, self._block - self._size)
-            place = slice(self._size, self._size + some)
-            self._key[place] = key[start : start + some]
-            self._count[place] = count[start : start + some]
-            self._size, start = place.stop, start + some
+    def add(self, number: int) -> KeyedCounts:
+        """Add so many counts, and return their keys and themselves to be filled in."""
+        place = slice(self._size, self._size + number)
+        if place.stop > self._key.size:
+            self._resize(place.stop + BLOCK)
+        self._size = place.stop
+        return self._key[place], self._count[place]
 
-    def parts(self) -> list[KeyedCounts]:
-        """Return everything that was added, in its order."""
-        return [*self._full, (self._key[: self._size], self._count[: self._size])]
+    def _resize(self, size: int) -> None:
+        # Where they are: joined from blocks they would for a moment be there twice.
+        for one in (self._key, self._count):
+            one.resize(size, refcheck=False)
 
-
-def merge(parts: Sequence[KeyedCounts]) -> KeyedCounts:
-    """Join counts by key, in increasing order of keys; each part is sorted in place.
-
-    They are joined range by range, so that beside parts and result little memory is needed.
-
-    Parameters
-    ----------
-    parts : sequence of (uint64[n], integers[n])
-        Keys and counts above 0, in any order; no key occurs twice.
-    """
-    for key, count in parts:
-        key[:], count[:] = coalesce(key, count.astype(np.int64, copy=False))
-    total = sum(key.size for key, _ in parts)
-    keys, counts, start = np.empty(total, np.uint64), np.empty(total, np.int64), 0
-    for some in _divide_keys([key for key, _ in parts], -(-total // AT_ONCE)):
-        pieces = [(key[s], count[s]) for (key, count), s in zip(parts, some, strict=True)]
-        key, count = (np.concatenate(one) for one in zip(*pieces, strict=True))
-        key, count = coalesce(key, count.astype(np.int64, copy=False))
-        keys[start : start + key.size], counts[start : start + key.size] = key, count
-        start += key.size
-    return keys, counts
+    def all(self) -> KeyedCounts:
+        """Return everything that was added, in its order; nothing is added after it."""
+        self._resize(self._size)
+        return self._key, self._count
 
 
-def _divide_keys(keys: Sequence[KeyArray], number: int) -> Iterator[list[slice]]:
-    """Yield the slices of sorted arrays of keys that lie in a range, for about equal ranges."""
-    sample = np.sort(np.concatenate([np.empty(0, np.uint64), *(key[::SAMPLED] for key in keys)]))
-    starts = [0] * len(keys)
-    for i in range(1, number + 1):
-        ends = [key.size for key in keys]
-        if i < number:
-            limit = sample[i * sample.size // number]
-            ends = [int(np.searchsorted(key, limit)) for key in keys]
-        yield [slice(start, end) for start, end in zip(starts, ends, strict=True)]
-        starts = ends
+def sort_counts(key: KeyArray, count: IntArray) -> None:
+    """Sort counts by key, in place and with little memory beside: uint64[n], int64[n]."""
+    if not key_lists.is_sorted(key):
+        some = min(key.size, SORTED)
+        buffers = np.empty(some, np.uint64), np.empty(some, np.int64)
+        key_lists.sort_with_few(key, count, *buffers)
 
 
 SLAB = 1 << 18
@@ -162,27 +121,35 @@ def round_table(
     row, column, count : int64[m]
         Entries above 0, by row and column.
     """
+    rows, columns = value.shape
+    # Entries above 0 are no more than the trips.
+    collected = Collector(min(value.size, int(margins[0].sum())))
+    collect_rounded(
+        value, margins, state, (np.arange(rows) * columns, np.arange(columns)), collected
+    )
+    place, count = collected.all()
+    return *np.divmod(place.view(np.int64), columns), count
+
+
+def collect_rounded(
+    value: FloatArray,
+    margins: tuple[IntArray, IntArray],
+    state: IntArray,
+    ends: tuple[IntArray, IntArray],
+    collected: Collector,
+) -> None:
+    """Round a table as :func:`round_table` does, and collect its entries.
+
+    ``ends``: int64[rows], int64[columns], whose sums are the keys.
+    """
     margin, columns = (np.ascontiguousarray(one) for one in margins)
     lacking, work = np.empty(columns.size, np.int64), np.empty((2, columns.size))
-    slabs = [*split_rows(value.shape)]
-    # Entries above 0 are no more than the trips.
-    collected = Collector(min(value.size, int(margin.sum())))
     rounding.begin_rows(value, columns, lacking, work[0])
-    for some in slabs:
+    for some in split_rows(value.shape):
         count = np.empty(value[some].shape, np.int64)
         rounding.draw_rows(value[some], margin[some], lacking, work[0], work[1], state, count)
-        row, column, listed = np.empty((3, np.count_nonzero(count)), np.int64)
-        rounding.list_entries(count, row, column, listed)
-        if len(slabs) == 1:
-            return row, column, listed
-        # Many small arrays would leave gaps; two large ones do not.
-        place = (row + some.start) * columns.size + column
-        collected.add(place.view(np.uint64), listed)
-    # Most often one part, of which no copy is made.
-    (place, count), *more = collected.parts()
-    if more:
-        place, count = (np.concatenate(one) for one in zip(*collected.parts(), strict=True))
-    return *np.divmod(place.view(np.int64), columns.size), count
+        listed = collected.add(int(np.count_nonzero(count)))
+        rounding.list_entries(count, ends[0][some], ends[1], *listed)
 
 
 DIVIDED = 12
@@ -210,7 +177,7 @@ def divide_origins(
     """
     origin, block, count = coarse
     starts = np.searchsorted(origin, np.arange(blocks.number + 1))
-    weight, collected = ends[1].astype(np.float64), Collector(kind=_find_kind(ends[0]))
+    weight, collected = ends[1].astype(np.float64), Collector()
     leaving = None if known is None else known.leaving(blocks)
     for number in np.flatnonzero(np.diff(starts)):
         inside = slice(starts[number], starts[number + 1])
@@ -221,15 +188,10 @@ def divide_origins(
         if leaving is not None:
             balance(value, margins)
             leaving.correct(value, int(number), (zone, block[inside]))
-        row, column, trips = _divide_one(value, margins, state)
-        place = block[inside][column] * zones.number + zone[row]
-        collected.add(place.view(np.uint64), trips)
-    return merge(collected.parts())
-
-
-def _find_kind(end: IntArray) -> np.dtype[Any]:
-    """Return the smallest integers for trips of one end, of which none has more than its own."""
-    return np.min_scalar_type(int(end.max()))
+        _divide_one(value, margins, state, (zone, block[inside] * zones.number), collected)
+    between = collected.all()
+    sort_counts(*between)
+    return between
 
 
 def divide_destinations(
@@ -240,20 +202,20 @@ def divide_destinations(
     law: Attraction,
     state: IntArray,
     known: TrustedPrior | None = None,
-) -> list[KeyedCounts]:
+) -> KeyedCounts:
     """Divide trips from zones to blocks among the destinations of each.
 
     ``between``: from :func:`divide_origins`; ``known``: as there.
 
     Returns
     -------
-    list of (uint64[m], integers[m])
+    uint64[m], int64[m]
         See :class:`EstimatedFlows`.
     """
     # Of many trips, arrays of origins and blocks would be much of the memory.
     joined, count = between
     starts = np.searchsorted(joined, zones.number * np.arange(blocks.number + 1, dtype=np.uint64))
-    collected = Collector(kind=_find_kind(ends[1]))
+    collected = Collector()
     singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
     reaching = None if known is None else known.reaching(blocks)
     for number in np.flatnonzero(np.diff(starts)):
@@ -267,18 +229,20 @@ def divide_destinations(
         if reaching is not None:
             balance(value, margins)
             reaching.correct(value, int(number), (zone, target))
-        row, column, trips = _divide_one(value, margins, state)
-        place = zone[row] * zones.number + target[column]
-        collected.add(place.view(np.uint64), trips)
-    return collected.parts()
+        _divide_one(value, margins, state, (zone * zones.number, target), collected)
+    return collected.all()
 
 
 def _divide_one(
-    value: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Balance one full table of weights, and draw whole trips with exactly its margins."""
+    value: FloatArray,
+    margins: tuple[IntArray, IntArray],
+    state: IntArray,
+    ends: tuple[IntArray, IntArray],
+    collected: Collector,
+) -> None:
+    """Balance one full table of weights, and collect whole trips with exactly its margins."""
     balance(value, margins)
-    return round_table(value, margins, state)
+    collect_rounded(value, margins, state, ends, collected)
 
 
 def balance(value: FloatArray, margins: tuple[IntArray, IntArray]) -> None:
@@ -440,7 +404,7 @@ class EstimatedFlows:
     ----------
     zones : int
         Number of zones.
-    parts : list of (uint64[m], integers[m])
+    place, count : uint64[m], int64[m]
         Numbers of pairs, which are those of the origin times ``zones`` and of the destination, in
         any order, and counts, which are above 0; no pair occurs twice.
     decay : float
@@ -450,14 +414,18 @@ class EstimatedFlows:
     """
 
     zones: int
-    parts: list[KeyedCounts] = field(repr=False)
+    place: KeyArray = field(repr=False)
+    count: IntArray = field(repr=False)
     decay: float
     known: TrustedPrior | None = field(default=None, repr=False)
 
     def join(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return origins, destinations and counts, in increasing order of both: int64[m] each."""
-        place, count = merge(self.parts)
-        return *np.divmod(place.view(np.int64), self.zones), count
+        """Return origins, destinations and counts, in increasing order of both: int64[m] each.
+
+        Sorts the flows.
+        """
+        sort_counts(self.place, self.count)
+        return *np.divmod(self.place.view(np.int64), self.zones), self.count
 
 
 def estimate_flows(
@@ -487,7 +455,7 @@ def estimate_flows(
     state = np.array([seed], np.int64)
     if not ends[0].any():
         known = None if prior is None else TrustedPrior.of(prior, 0.0, 0)
-        return EstimatedFlows(zones.number, [], FLAT, known)
+        return EstimatedFlows(zones.number, *Collector(0).all(), FLAT, known)
     progress.begin("Fitting flows")
     blocks = pairs[0].blocks
     margins = blocks.sums(ends[0]), blocks.sums(ends[1])
@@ -499,13 +467,13 @@ def estimate_flows(
     if blocks.side == 1:
         row, column, count = coarse
         place = (row * zones.number + column).view(np.uint64)
-        return EstimatedFlows(zones.number, [(place, count)], decay, known)
+        return EstimatedFlows(zones.number, place, count, decay, known)
     law = zones.attraction(decay)
     dividing = known if known is not None and known.weight > 0 else None
     between = divide_origins(zones, ends, blocks, coarse, law, state, dividing)
     del coarse
-    parts = divide_destinations(zones, ends, blocks, between, law, state, dividing)
-    return EstimatedFlows(zones.number, parts, decay, known)
+    listed = divide_destinations(zones, ends, blocks, between, law, state, dividing)
+    return EstimatedFlows(zones.number, *listed, decay, known)
 
 
 def fit_pairs(
@@ -605,20 +573,16 @@ def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
     return levels[::-1]
 
 
-def sum_levels(zones: Zones, below: ZoneBlocks, level: CombinedLevel) -> list[CombinedLevel]:
-    """Sum the noisy pairs between larger blocks than were measured; largest blocks first.
+def sum_larger(zones: Zones, below: ZoneBlocks, level: CombinedLevel) -> CombinedLevel | None:
+    """Sum the noisy pairs between the next larger blocks; None: these would be too few.
 
     What many pairs have in common shows in them, where the noise of each pair hides it.
     """
-    levels: list[CombinedLevel] = []
-    while below.number > LEAST_BLOCKS:
-        larger = zones.blocks(2 * below.side)
-        noisy, variance = _sum_up(level, below, larger)
-        inner = larger.of_zone[below.first[:-1]]
-        level = CombinedLevel(inner[level.parent], noisy, variance)
-        levels.append(level)
-        below = larger
-    return levels[::-1]
+    if below.number <= LEAST_BLOCKS:
+        return None
+    larger = zones.blocks(2 * below.side)
+    noisy, variance = _sum_up(level, below, larger)
+    return CombinedLevel(larger.of_zone[below.first[:-1]][level.parent], noisy, variance)
 
 
 def _sum_up(
@@ -878,7 +842,9 @@ def learn_others(
         np.maximum(margin[one] - known, 0.0)
         for margin, one, known in zip(margins, expected.ends, sums, strict=True)
     ]
-    balance_ends(expected.flows, (left[0], left[1]), FITTED)
+    # Whole, as margins and noisy flows are.
+    whole = left[0].astype(np.int64), left[1].astype(np.int64)
+    balance_ends(expected.flows, whole, FITTED)
     learned = learn_level(expected, level)
     if not learned.classes:
         # Thick pairs have all trips of some end of every other one.
@@ -906,11 +872,11 @@ def rake_some(
     """
     flows, entry, variance = expected.flows, learned.entry, learned.variance
     wanted = [margin[one] for margin, one in zip(margins, expected.ends, strict=True)]
-    still = np.zeros(flows.shape[1])
+    rows, still = np.empty((flows.shape[0], 2)), np.zeros(flows.shape[1])
+    for some in split_rows(flows.shape):
+        deconvolution.rake_columns(flows[some], entry[some], variance, still, rows[some])
     for _ in range(RAKED):
-        rows, columns = np.empty((flows.shape[0], 2)), np.zeros((2, flows.shape[1]))
-        for some in split_rows(flows.shape):
-            deconvolution.rake_columns(flows[some], entry[some], variance, still, rows[some])
+        columns = np.zeros((2, flows.shape[1]))
         lacking = _divide(wanted[0] - rows[:, 0], rows[:, 1])
         for some in split_rows(flows.shape):
             deconvolution.rake_rows(flows[some], entry[some], variance, lacking[some], columns)

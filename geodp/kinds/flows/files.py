@@ -1,9 +1,12 @@
-"""Noisy pairs of blocks, noisy trips by label, and a prior, as Parquet: a file of each kind."""
+"""Files of a release of flows: noisy pairs of blocks, noisy trips by label, a prior, and all pairs.
+
+The first three are Parquet; the trips of all pairs of zones are one table in every format.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,19 +15,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from geodp.grid.axes import Attribute
-from geodp.grid.pairs import ENDS
-from geodp.io.folder.publication import list_file
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import ENDS
+from geodp.io.folder.publication import list_file, write_rows
 from geodp.io.opening import open_parquet, read_parquet, require_rows
+from geodp.io.write.geometry import LENGTH, has_geometry, measure_lines
 from geodp.io.write.parquet import MEDIA_TYPE
+from geodp.io.write.scale import Shown
+from geodp.io.write.tables import UNCERTAINTY_COLUMNS, RowErrors
+from geodp.io.write.view import JointView
 from geodp.kinds.flows.english import FILES, describe_file
 from geodp.kinds.flows.estimator import NoisyPairs
+from geodp.kinds.flows.kind import FLOWS, StatedPairErrors
 from geodp.kinds.flows.label_model import NoisyLabels
+from geodp.kinds.flows.pair_errors import look_up_errors
 from geodp.kinds.flows.prior_flows import FlowsPrior
-from geodp.kinds.flows.zones import ZoneBlocks, Zones
+from geodp.kinds.flows.zones import ZoneBlocks, Zones, pairs_of
+from geodp.release.release import Release
 from geodp.table.card import File
-from geodp.typing import IntArray
+from geodp.table.counts import ReleasedTable, coalesce
+from geodp.table.index import Joint
+from geodp.typing import IntArray, KeyArray
 
 PAIRS = 1 << 20
 """Pairs that are written or compared at a time: a row group."""
@@ -82,7 +96,7 @@ BATCH = 1 << 16
 """Flows of a prior that are read at once."""
 
 TRIPS = "trips"
-"""Column of the trips of a prior; before it are both zones."""
+"""Column of the trips of pairs and of a prior; before it are both zones."""
 
 
 def name_file(side: int) -> str:
@@ -283,9 +297,80 @@ def _find_zones(rows: pa.Table, end: str, names: Mapping[str, pa.Array], zones: 
         index = np.stack([np.asarray(one.to_numpy(), np.int64) for one in columns])
         if not zones.grid.contains(index).all():
             raise ValueError("The file lists other pairs.")
-        return zones.find(zones.grid.encode(index))
+        return zones.find(index)
     (codes,) = names.values()
     found = pa.compute.index_in(columns[0].combine_chunks(), value_set=codes)
     if found.null_count:
         raise ValueError("The file lists other pairs.")
     return np.asarray(found.to_numpy(), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class FlowColumns(RowErrors):
+    """The columns after the trips: errors by the size of the flow, and the length of the line.
+
+    Attributes
+    ----------
+    table : ReleasedTable
+        Trips of all labels together.
+    stated : StatedPairErrors or None
+        Errors by size, as the index states them; None: no trips are released.
+    """
+
+    table: ReleasedTable | None = None
+    stated: StatedPairErrors | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        assert self.table is not None  # as only `view_of` makes these columns
+        length = (LENGTH,) if has_geometry(self.table.grid) else ()
+        return (*UNCERTAINTY_COLUMNS, *length)
+
+    def columns(self, key: KeyArray, rows: slice) -> list[NDArray[Any]]:
+        """Return the columns of pairs; lengths are masked where an end lies nowhere."""
+        assert self.table is not None
+        count = np.asarray(self.table.count[rows], np.float64)
+        errors = look_up_errors(self.stated, count)
+        grid = self.table.grid
+        lines = [measure_lines(grid, grid.decode(key))] if has_geometry(grid) else []
+        return [*errors, *lines]
+
+
+@dataclass(frozen=True, eq=False)
+class FlowsView(JointView):
+    """The view of all pairs of zones with trips as one table."""
+
+    @property
+    def shown(self) -> Shown:
+        """Trips, as lines have no area."""
+        return Shown(self.name, self.counted, by_area=False)
+
+
+def view_of(flows: Release, zones: Grid, stated: StatedPairErrors | None) -> JointView:
+    """Return the view of all pairs of zones with trips, those of all labels together.
+
+    Parameters
+    ----------
+    flows : Release
+        The table of flows.
+    zones : Grid
+        The grid of the zones.
+    stated : StatedPairErrors or None
+        Errors by size, as the index states them; None: no trips are released.
+    """
+    table = flows.table
+    if table.grid.attributes:
+        index = table.grid.decode(table.key)[: -len(table.grid.attributes)]
+        pairs = pairs_of(zones)
+        counts = coalesce(pairs.encode(index), np.asarray(table.count, np.int64))
+        table = ReleasedTable(pairs, *counts, table.event)
+    # The id of the table of flows is none of this table's.
+    card = replace(flows.view(TRIPS).card, release_id="")
+    columns = FlowColumns(0.0, None, table, stated)
+    return FlowsView(table, card, columns, counts=flows.view(FLOWS), stem=FLOWS)
+
+
+def write_flows(view: JointView, folder: Path) -> Joint:
+    """Write the table in every format that its zones can have; return the index's entries."""
+    return write_rows(view, FLOWS, folder, describe_file(FILES, FLOWS), unit=view.counted)

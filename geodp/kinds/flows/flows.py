@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.interval import USUAL, Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Figures
 from geodp.advice import takes
 from geodp.errors import Rule, UsageError
@@ -31,7 +32,7 @@ from geodp.kinds.flows.comparison import (
     require_no_prior,
 )
 from geodp.kinds.flows.estimates import FlowEstimator
-from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs, merge
+from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs, sort_counts
 from geodp.kinds.flows.files import (
     PRIOR,
     name_file,
@@ -39,9 +40,10 @@ from geodp.kinds.flows.files import (
     read_labels,
     read_noisy,
     read_prior,
+    view_of,
+    write_flows,
     write_measured,
 )
-from geodp.kinds.flows.joint import view_of, write_flows
 from geodp.kinds.flows.kind import (
     DESTINATIONS,
     FLOWS,
@@ -68,9 +70,8 @@ from geodp.kinds.flows.streams import (
     StreamDesign,
     StreamsPlan,
     count_labels,
-    slice_pairs,
 )
-from geodp.kinds.flows.zones import Zones, draw_lines, zones_of
+from geodp.kinds.flows.zones import Zones, draw_lines, slice_pairs, zones_of
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -118,15 +119,20 @@ class EndsOfRegions(Regional):
         """Both maps by name."""
         return {ORIGINS: self.origins, DESTINATIONS: self.destinations}
 
-    def estimate_all(self, regions: Iterable[Any]) -> list[dict[str, Estimate]]:
-        """Estimate many regions, in their order, by the names of the maps."""
-        listed = [*regions]
-        found = zip(*(one.estimate_all(listed) for one in self.tables.values()), strict=True)
+    def estimate_all(
+        self, regions: Iterable[Any], *, interval: str = USUAL
+    ) -> list[dict[str, Estimate]]:
+        """Estimate many regions, in their order, by the names of the maps.
+
+        ``interval``: see :meth:`geodp.Release.estimate`.
+        """
+        listed, maps = [*regions], self.tables.values()
+        found = zip(*(one.estimate_all(listed, interval=interval) for one in maps), strict=True)
         return [dict(zip(self.tables, both, strict=True)) for both in found]
 
     def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
         """Return both numbers of many regions."""
-        return [*self.estimate_all(regions)]
+        return [*self.estimate_all(regions, **options)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +221,7 @@ class Flows(Composite[FlowsCard]):
 
     def state_errors(self) -> StatedPairErrors | None:
         """Compute the errors of pairs of zones by size; None: no trips are released."""
-        return state_errors(self._estimator())
+        return state_errors(self._estimator)
 
     def to_pandas(self, *, errors: bool = False) -> Any:
         """Return the flows as a frame of pandas: origin, destination and count of every pair.
@@ -322,7 +328,7 @@ class Flows(Composite[FlowsCard]):
         labels : mapping, optional
             A label, or several, by attribute.
         """
-        return self._estimator().estimate_sets(groups, [labels or {}])[0]
+        return self._estimator.estimate_sets(groups, [labels or {}])[0]
 
     @takes(estimate_groups, without=("groups",))
     def estimate_all(self, regions: Iterable[tuple[Any, Any]], **how: Any) -> list[Estimate]:
@@ -351,7 +357,7 @@ class Flows(Composite[FlowsCard]):
             :meth:`estimate_all` returns for each set, in the time of one.
         """
         groups = [[one] for one in regions]
-        return self._estimator().estimate_sets(groups, sets)
+        return self._estimator.estimate_sets(groups, sets)
 
     def compare(
         self,
@@ -408,7 +414,7 @@ class Flows(Composite[FlowsCard]):
 
     def compare_sides(self, one: FlowSide, other: FlowSide) -> Compared:
         """Compare two flows of this release, each of many regions; see :meth:`compare`."""
-        return compare_within(self._estimator(), one, other)
+        return compare_within(self._estimator, one, other)
 
     def compare_labels(
         self,
@@ -416,7 +422,7 @@ class Flows(Composite[FlowsCard]):
         labels: tuple[Mapping[str, Any], Mapping[str, Any]],
     ) -> list[Compared]:
         """Compare many flows of this release by two sets of labels; see :meth:`compare`."""
-        return compare_labels(self._estimator(), groups, labels)
+        return compare_labels(self._estimator, groups, labels)
 
     def require_comparable(self, release: Flows) -> None:
         """Raise UsageError unless another release is of units with as many trips on one grid."""
@@ -431,7 +437,7 @@ class Flows(Composite[FlowsCard]):
     ) -> list[Compared]:
         """Compare many flows with those of another release; see :meth:`compare`."""
         self.require_comparable(release)
-        estimators = self._estimator(), release._estimator()
+        estimators = self._estimator, release._estimator
         require_no_prior((self.index.prior, release.index.prior), estimators)
         return compare_between(estimators, sides)
 
@@ -487,8 +493,9 @@ class Flows(Composite[FlowsCard]):
         """Sentences of the card of the flows on what was done with the rows."""
         return self.flows.card().guarantee.not_protected
 
+    @cached_property
     def _estimator(self) -> FlowEstimator:
-        """Return the estimator of the flows of this release.
+        """The estimator of the flows of this release, which keeps what it has fitted.
 
         Raises UsageError where no file has the prior that flows or ends were estimated with.
         """
@@ -767,18 +774,16 @@ def table_of_pairs(
     plan: StreamsPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
     """Make the released table of flows, divided among labels; ``flows`` are overwritten."""
-    if labels and flows.parts:
+    if labels and flows.place.size:
         return _table_of_labels(plan, flows, labels, seed, event)
-    zones, number, parts = plan.zones, np.uint64(plan.zones.number), []
-    for places, count in flows.parts:
-        for some in slice_pairs(count.size):
-            place = places[some]
-            ends = (place // number).view(np.int64), (place % number).view(np.int64)
-            index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
-            # In place: of many trips these arrays are most of the memory.
-            place[:] = plan.pairs.encode(index)
-            parts.append((place, count[some]))
-    return ReleasedTable(plan.pairs, *merge(parts), event)
+    zones = plan.zones
+    for some in slice_pairs(flows.place.size):
+        ends = np.divmod(flows.place[some].view(np.int64), zones.number)
+        index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
+        # In place: of many trips these arrays are most of the memory.
+        flows.place[some] = plan.pairs.encode(index)
+    sort_counts(flows.place, flows.count)
+    return ReleasedTable(plan.pairs, flows.place, flows.count, event)
 
 
 def _table_of_labels(

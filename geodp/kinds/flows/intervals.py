@@ -5,9 +5,10 @@
    so meets a large flow more often than a small one: the upper end is that of the flow that a trip
    belongs to, where the lower one is that of a pair.
 2. Of a part of a block, how its trips lie in the block: as unevenly as pairs of blocks are found to
-   differ from what is expected of them.
+   differ from what is expected of them, by a gamma law.
 3. What pairs have in common, so that it does not average out over many of them: what the fitted
-   flows between larger blocks differ by from the noisy ones, beyond the noise.
+   flows between the next larger blocks differ by from the noisy ones, beyond the noise, or what
+   they have from the noise of both ends, if this is more.
 4. The noisy flows alone, without any model: their interval lies within the one that is given, as
    far as all blocks that the regions touch, and both ends, can have so many trips.
 """
@@ -22,7 +23,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import EMPTY_ESTIMATE, Estimate, Z
+from geodp.accuracy.interval import EMPTY_ESTIMATE, LAPLACE_Z, Estimate, Z
 from geodp.kinds.flows.deconvolution import NOT_EXPECTED, LearnedFlows
 from geodp.kinds.flows.estimator import (
     CombinedLevel,
@@ -30,7 +31,7 @@ from geodp.kinds.flows.estimator import (
     NoisyPairs,
     SomePairs,
     split_rows,
-    sum_levels,
+    sum_larger,
 )
 from geodp.kinds.flows.kernels import deconvolution
 from geodp.kinds.flows.kernels.balancing import CLASSES
@@ -42,14 +43,9 @@ BoolArray = NDArray[np.bool_]
 ROUNDS = 30
 """Rounds in which an overdispersion is fitted, each with the weights of the one before."""
 
-SKEW = 1.4
-"""By how many clumps the upper end of a part of a block is further away than a symmetric one, once
-as a shift and once beside the error: of clumps whose sizes have an exponential law, 97.5 % of the
-trips are in clumps of at most twice as many mean ones (docs/measured/flows.md)."""
-
-SINGLE_Z, COVER_Z = 2.1, 2.6
-"""Half of the intervals of one noisy flow, and of the sums that a flow hardly exceeds, of which
-there are several, in standard errors (docs/measured/flows.md)."""
+COVER_Z = 2.6
+"""Half of the intervals of the sums that a flow hardly exceeds, of which there are several, in
+standard errors (docs/measured/flows.md)."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +70,17 @@ class Overdispersion:
         """Return the variances of shares of flows, given the flows; 0 of all of a flow."""
         return (1 - share) * self.variance(share * flow)
 
-    def skew(self, flow: FloatArray) -> FloatArray:
-        """Return the upper margins of flows, which are skewed where they are few clumps."""
-        shift = SKEW * self.clump
-        return np.asarray(shift + np.sqrt(Z**2 * self.variance(flow) + shift**2))
+    def reach(self, flow: FloatArray) -> FloatArray:
+        """Return by how much the flow that a trip belongs to may exceed an expected one.
+
+        With a gamma law, the flow that a trip belongs to has one, too, whose shape is larger by 1;
+        its 97.5 % quantile follows from a cube (Wilson and Hilferty 1931).
+        """
+        scale = self.clump + self.relative * flow
+        shape = flow / scale + 1
+        return np.asarray(
+            scale * shape * (1 - 1 / (9 * shape) + Z / (3 * np.sqrt(shape))) ** 3 - flow
+        )
 
     def weigh(
         self, moments: tuple[FloatArray, FloatArray], number: FloatArray, v: float
@@ -221,11 +224,6 @@ class TouchedPairs:
     share: FloatArray = field(repr=False)
     is_cut: BoolArray = field(repr=False)
 
-    @property
-    def is_whole(self) -> BoolArray:
-        """Whether all trips between both blocks are between the regions: bool[m]."""
-        return np.asarray(~self.is_cut.any(axis=0))
-
 
 @dataclass(frozen=True, eq=False)
 class FittedParts:
@@ -281,7 +279,8 @@ class KnownFlows:
         Finest first.
     parts : Overdispersion
         Of trips in parts of blocks.
-    common : tuple of CommonErrors
+    common : CommonErrors or None
+        None: no larger blocks tell of them.
     low, high : float64[entries]
         Ends of the interval of a true flow, by entry of the tables that were learned.
     reach : float
@@ -291,7 +290,7 @@ class KnownFlows:
     fitted: FittedPairs
     noisy: Sequence[NoisyPairs]
     parts: Overdispersion
-    common: tuple[CommonErrors, ...]
+    common: CommonErrors | None
     low: FloatArray = field(repr=False)
     high: FloatArray = field(repr=False)
     reach: float
@@ -304,13 +303,15 @@ class KnownFlows:
 
         ``repeated``: most trips of a unit.
         """
+        finest = noisy[0].blocks
         # Of the finest blocks, what a flow is off by stands in its posterior.
-        levels = [*sum_levels(zones, noisy[-1].blocks, fitted.levels[0]), *fitted.levels[:-1]]
+        *larger, level = fitted.levels
+        above = larger[-1] if larger else sum_larger(zones, finest, level)
         return cls(
             fitted,
             noisy,
             fit_parts(fitted.learned, noisy[0].variance, repeated),
-            tuple(CommonErrors.of(fitted, one) for one in levels),
+            None if above is None else CommonErrors.of(fitted, above),
             *find_ends(fitted.learned, sqrt(noisy[0].variance)),
         )
 
@@ -337,7 +338,7 @@ class KnownFlows:
         row, column = self._places[0][touched.row], self._places[1][touched.column]
         fitted, finest = (row >= 0) & (column >= 0), self.noisy[0]
         inside = row[fitted], column[fitted]
-        learned, off = self.fitted.learned, SINGLE_Z * sqrt(finest.variance)
+        learned, off = self.fitted.learned, LAPLACE_Z * sqrt(finest.variance)
         noisy = finest.noisy[touched.row, touched.column].astype(np.float64)
         # Of pairs of which nothing was expected, noise and what other pairs have tell the most.
         flow, variance, low = np.zeros((3, row.size))
@@ -366,18 +367,19 @@ class KnownFlows:
         """
         finest, spread = touched[0], self.parts
         flow, variance, low, high = self._look_up(finest)
-        share, is_whole = finest.share, finest.is_whole
-        part = share * flow
+        share = finest.share
+        part, of_whole = share * flow, share**2 * variance
         inside = spread.within(share, flow)
-        error = share**2 * variance + inside
-        below = np.where(is_whole, flow - low, share * (flow - low) + Z * np.sqrt(inside))
-        above = share * (high - flow) + spread.skew(part)
-        above = np.where(is_whole, high - flow, np.minimum(above, high - part))
-        rest = max(
-            (one.variance(finest.row, finest.column, part) for one in self.common), default=0.0
-        ) + self._vary_ends(finest, share**2 * variance, part, ends)
+        error = of_whole + inside
+        below = np.minimum(np.hypot(share * (flow - low), Z * np.sqrt(inside)), part)
+        # A part has no more than the whole.
+        above = np.minimum(np.hypot(share * (high - flow), spread.reach(part)), high - part)
+        rest = self._vary_ends(finest, of_whole, part, ends)
+        if self.common is not None:
+            # What larger blocks are off by has the noise of the ends in it.
+            rest = max(rest, self.common.variance(finest.row, finest.column, part))
         total = float(error.sum()) + rest
-        lower = count - _join(np.minimum(below, part), error, rest)
+        lower = count - _join(below, error, rest)
         upper = count + _join(above, error, rest)
         measured, of_noise, cover = self._measure(count, touched, ends)
         lower = min(lower, measured - Z * of_noise)
@@ -535,12 +537,12 @@ def find_ends(learned: LearnedFlows, deviation: float) -> tuple[FloatArray, Floa
         every = one.count @ trips
         values.append(one.support)
         weights.append(every)
-        # A flow that is measured may be so large in fact as any of its class is.
+        # A flow that is measured may be larger than most of its class, but where noise hides it.
         noisy = learned.step * (np.arange(at.stop - at.start) - (at.stop - at.start) // 2)
-        possible = np.minimum(
-            np.maximum(noisy, 0) + SINGLE_Z * deviation,
-            find_quantile(every[None], one.support, 0.975)[0],
-        )
+        off = LAPLACE_Z * deviation
+        possible = np.maximum(noisy, 0) + off
+        most = find_quantile(every[None], one.support, 0.975)[0]
+        possible = np.where(noisy > off, possible, np.minimum(possible, most))
         low[at] = one.quantile(0.025)
         high[at] = np.maximum(find_quantile(trips, one.support, 0.975), possible)
     value, weight = np.concatenate(values), np.concatenate(weights)

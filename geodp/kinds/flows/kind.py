@@ -267,7 +267,7 @@ class FlowsKind(IndexKind):
     index = FlowsCard
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.flows.flows:open_flows",
-        "explain": "kinds.flows.explanation:explain_flows",
+        "explain": "kinds.flows.page:explain_flows",
         "page": "kinds.flows.page:write_page",
         "view": "kinds.flows.flows:view_map",
         "estimate": "kinds.flows.running.estimate:estimate",

@@ -17,6 +17,9 @@ from geodp.typing import FloatArray, IntArray
 SIZES = (0, *(1 << power for power in range(21)))
 """Sizes of flows whose errors an index states, in trips."""
 
+LEAST = np.ceil(np.array(SIZES[1:]) / 2**0.5).astype(np.int64)
+"""Fewest trips of a pair of each size but 0."""
+
 SAMPLED = 24
 """Pairs of each size that are estimated, at most."""
 
@@ -90,18 +93,32 @@ def choose_pairs(estimator: FlowEstimator) -> tuple[IntArray, IntArray]:
     place : int64[n]
         Number of the zone of origin times that of all zones, and of the destination.
     """
-    number = estimator.plan.zones.number
-    place, count = estimator.sum_labels()
-    of_count = np.minimum(np.floor(np.log2(count) + 0.5).astype(np.int64) + 1, len(SIZES) - 1)
-    chosen = [np.full(0, 0)] * len(SIZES)
-    for at in range(1, len(SIZES)):
-        own = place[of_count == at]
-        chosen[at] = own[_spread(own.size, SAMPLED)]
     # Most pairs have no trips.
-    some = _spread(number * number, 4 * SAMPLED)
-    chosen[0] = some[~np.isin(some, place)][:SAMPLED]
-    size = np.repeat(np.arange(len(SIZES)), [one.size for one in chosen])
-    return size, np.concatenate(chosen)
+    some = _spread(estimator.plan.zones.number**2, 4 * SAMPLED)
+    empty, of_size = np.ones(some.size, np.bool_), np.zeros(len(SIZES), np.int64)
+    for place, count in estimator.sum_labels():
+        empty &= np.searchsorted(place, some) == np.searchsorted(place, some, "right")
+        of_size += np.bincount(_find_size(count), minlength=of_size.size)
+    wanted = [_spread(one, SAMPLED) for one in of_size.tolist()]
+    chosen, before = [some[empty][:SAMPLED]], np.zeros_like(of_size)
+    sizes = [np.zeros(chosen[0].size, np.int64)]
+    for place, count in estimator.sum_labels():
+        size = _find_size(count)
+        after = before + np.bincount(size, minlength=before.size)
+        for at, one in enumerate(wanted):
+            here = one[(one >= before[at]) & (one < after[at])]
+            if here.size:
+                chosen.append(place[np.flatnonzero(size == at)[here - before[at]]])
+                sizes.append(np.full(here.size, at))
+        before = after
+    size = np.concatenate(sizes)
+    order = np.argsort(size, kind="stable")
+    return size[order], np.concatenate(chosen)[order]
+
+
+def _find_size(count: IntArray) -> IntArray:
+    """Return the places of sizes among ``SIZES``, of pairs with trips: int64[n]."""
+    return np.searchsorted(LEAST, count, "right")
 
 
 def _spread(number: int, most: int) -> IntArray:

@@ -14,15 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import GeodpError, Rule, UsageError, VerificationError
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
-from geodp.kinds.flows.estimator import AT_ONCE, NoisyPairs
+from geodp.kinds.flows.estimator import NoisyPairs
 from geodp.kinds.flows.label_model import NoisyLabels, find_cells
 from geodp.kinds.flows.levels import (
     FEW_TRIPS,
@@ -32,7 +31,7 @@ from geodp.kinds.flows.levels import (
     choose_levels,
     count_pairs,
 )
-from geodp.kinds.flows.zones import Zones, pairs_of, side_of_all
+from geodp.kinds.flows.zones import Zones, number_pairs, pairs_of, side_of_all
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees import informed
 from geodp.mechanisms.trees.traversal import Traversal
@@ -258,68 +257,46 @@ class TripStreams:
     zones : Zones
     origins, destinations : CountTable
         On the map of the zones.
-    origin, destination : integers[m]
-        Zones of the pairs that have trips; confidential.
-    count : int64[m]
-        Their trips; confidential.
-    label : int64[m] or None
-        Number of the label of each; None: trips have no labels.
+    table : CountTable
+        By pair of zones, and by label.
     """
 
     zones: Zones
     origins: CountTable = field(repr=False)
     destinations: CountTable = field(repr=False)
-    origin: NDArray[np.integer[Any]] = field(repr=False)
-    destination: NDArray[np.integer[Any]] = field(repr=False)
-    count: IntArray = field(repr=False)
-    label: IntArray | None = field(default=None, repr=False)
+    table: CountTable = field(repr=False)
 
     @classmethod
     def of(cls, table: CountTable, zones: Zones) -> TripStreams:
         """Split a table of pairs of zones into its streams."""
-        # The smallest integers that number all zones: of many pairs these are much of the memory.
-        small = np.min_scalar_type(zones.number)
-        ends = np.empty((2, table.key.size), small)
         sums = np.zeros((2, zones.number), np.int64)
-        count = np.asarray(table.count, np.int64)
-        label = np.empty(table.key.size, np.int64) if table.grid.attributes else None
-        for some in slice_pairs(table.key.size):
-            index = table.grid.decode(table.key[some])
-            for which, at in enumerate((0, 2)):
-                zone = zones.find(zones.grid.encode(index[at : at + 2]))
-                np.add.at(sums[which], zone, count[some])
-                ends[which, some] = zone
-            if label is not None:
-                label[some] = number_labels(table.grid.attributes, index[4:])
+        for some, ends, _ in number_pairs(zones, table):
+            for one, zone in zip(sums, ends, strict=True):
+                np.add.at(one, zone, table.count[some])
         origins, destinations = (
             CountTable.from_keys(zones.grid, zones.key[one > 0], one[one > 0]) for one in sums
         )
-        return cls(zones, origins, destinations, ends[0], ends[1], count, label)
+        return cls(zones, origins, destinations, table)
 
     def pairs(self, side: int) -> IntArray:
         """Count the trips between all blocks of a side: int64[n, n]."""
         of_zone = self.zones.blocks(side).of_zone
         number = int(of_zone[-1]) + 1
         counts = np.zeros(number * number, np.int64)
-        for some in slice_pairs(self.count.size):
-            place = of_zone[self.origin[some]] * number + of_zone[self.destination[some]]
-            np.add.at(counts, place, self.count[some])
+        # Zones are found again for each side: of many pairs they would be much of the memory.
+        for some, ends, _ in number_pairs(self.zones, self.table):
+            place = of_zone[ends[0]] * number + of_zone[ends[1]]
+            np.add.at(counts, place, self.table.count[some])
         return counts.reshape(number, number)
 
     def labelled(self, ends: str, side: int, labels: int) -> IntArray:
         """Count the trips by label of all cells of a kind: int64[cells, labels]."""
-        assert self.label is not None
         counts = np.zeros((count_cells(self.zones, ends, side), labels), np.int64)
-        for some in slice_pairs(self.count.size):
-            cell = find_cells(self.zones, ends, side, self.origin[some], self.destination[some])
-            np.add.at(counts, (cell, self.label[some]), self.count[some])
+        for some, zone, index in number_pairs(self.zones, self.table):
+            label = number_labels(self.table.grid.attributes, index)
+            cell = find_cells(self.zones, ends, side, zone[0], zone[1])
+            np.add.at(counts, (cell, label), self.table.count[some])
         return counts
-
-
-def slice_pairs(number: int) -> Iterator[slice]:
-    """Yield slices of so many pairs, in their order, of which each takes little memory."""
-    for start in range(0, number, AT_ONCE):
-        yield slice(start, min(start + AT_ONCE, number))
 
 
 def number_labels(attributes: tuple[Attribute, ...], index: IntArray) -> IntArray:

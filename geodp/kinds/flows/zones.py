@@ -22,11 +22,10 @@ from geodp.grid.cells import cells_of
 from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.crs import normalise_crs, unit_of
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
+from geodp.grid.hierarchy import Hierarchy, HierarchyOrder, PairOrder
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.order import bits_for
 from geodp.grid.outlines import Outlines
-from geodp.grid.pairs import PairOrder
 from geodp.grid.unit_map import take_located
 from geodp.grid.units import pairs_of_units
 from geodp.io.read.rows.locators import transformation
@@ -116,6 +115,9 @@ HALF, DEGREES = 180.0, "EPSG:4326"
 
 CHUNK = 1 << 21
 """Pairs between which a law is computed at a time."""
+
+AT_ONCE = 1 << 16
+"""Pairs of zones that are looked at at once: arrays of more would be new memory each time."""
 
 LEAST_LAW = 1e-9
 """Least value of a law: no distance is impossible, and whatever was measured has to fit."""
@@ -607,9 +609,17 @@ class Zones:
         """Number of zones."""
         return int(self.key.size)
 
-    def find(self, key: KeyArray) -> IntArray:
-        """Return the numbers of zones by their keys: uint64[k] to int64[k]."""
-        return np.asarray(np.searchsorted(self.key, key), np.int64)
+    @cached_property
+    def _numbers(self) -> IntArray:
+        """Numbers of zones by row and column, for which a search would take most of the time."""
+        numbers = np.zeros(self.grid.shape, np.int64)
+        numbers[self.row, self.column] = np.arange(self.number)
+        return numbers
+
+    def find(self, index: IntArray) -> IntArray:
+        """Return the numbers of zones by their rows and columns: int64[2, k] to int64[k]."""
+        place = index[0] * self.grid.shape[1] + index[1]
+        return np.asarray(np.take(self._numbers, place), np.int64)
 
     @property
     def describe_order(self) -> bytes:
@@ -736,14 +746,6 @@ class UnitZones(Zones):
         index = np.stack([np.zeros_like(places.column), places.column])
         return cls(grid, grid.encode(index), index[0], index[1], places)
 
-    @cached_property
-    def _sorted(self) -> IntArray:
-        return np.argsort(self.key)
-
-    def find(self, key: KeyArray) -> IntArray:
-        """Return the numbers of zones by their keys."""
-        return np.asarray(self._sorted[np.searchsorted(self.key, key, sorter=self._sorted)])
-
     @property
     def describe_order(self) -> bytes:
         """Return the columns of the units in their order, of which blocks are made."""
@@ -801,13 +803,34 @@ def pairs_of(grid: Grid, attributes: Sequence[Attribute] = ()) -> Grid:
     return pairs
 
 
+def slice_pairs(number: int) -> Iterator[slice]:
+    """Yield slices of so many pairs, in their order, of which each takes little memory."""
+    for start in range(0, number, AT_ONCE):
+        yield slice(start, min(start + AT_ONCE, number))
+
+
+def number_pairs(zones: Zones, cells: Cells | Prior) -> Iterator[tuple[slice, IntArray, IntArray]]:
+    """Yield some pairs of zones of a table at a time, in the order of their keys.
+
+    Yields
+    ------
+    slice
+    ends : int64[2, n]
+        Numbers of the zones of origin and destination.
+    labels : int64[attributes, n]
+    """
+    for some in slice_pairs(cells.key.size):
+        index = cells.grid.decode(cells.key[some])
+        yield some, np.stack([zones.find(index[at : at + 2]) for at in (0, 2)]), index[4:]
+
+
 def sum_pairs(zones: Zones, cells: Cells | Prior) -> tuple[IntArray, IntArray, IntArray]:
     """Sum a table of pairs of zones over its labels: origins, destinations and trips, int64[n].
 
     Pairs are by origin and destination, each once.
     """
     index = cells.grid.decode(cells.key)
-    ends = [zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
+    ends = [zones.find(index[at : at + 2]) for at in (0, 2)]
     place = (ends[0] * zones.number + ends[1]).view(np.uint64)
     pair, count = coalesce(place, np.asarray(cells.count, np.int64))
     return *np.divmod(pair.view(np.int64), zones.number), np.asarray(count, np.int64)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from geodp.options.file_question import FileQuestion
-from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import INTERVAL, PERIODS, PERSON_IN, REQUEST, WEIGHTS
+from geodp.options.option import Option, grouped, joined
+from geodp.options.shared import PERIODS, PERSON_IN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 PROTECTED = grouped(
@@ -146,9 +146,6 @@ QUERY = joined(
     SHARED_QUERY.without("person"),
 )
 """Options of a query."""
-
-OWN = {"estimate": KindOptions("households", joined(INTERVAL))}
-"""Options that commands have for households, by what they do."""
 
 _WHOM = (
     "Whom does the guarantee protect? With --protect household, a household with all of its "

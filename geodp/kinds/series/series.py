@@ -27,7 +27,7 @@ from geodp.io.verify.rewritten import check_rewritten, has_bundled_letters
 from geodp.io.verify.statements import has_words_of
 from geodp.io.verify.written import Remake
 from geodp.io.write.view import View
-from geodp.kinds.series.formats import netcdf, sheet
+from geodp.kinds.series import netcdf, sheet
 from geodp.kinds.series.kind import SeriesCard, SeriesGuarantee, SharingInfo, SnapshotInfo
 from geodp.kinds.series.smoothing import Smoothing
 from geodp.mechanisms import Mechanism, find_method

@@ -27,7 +27,7 @@ from geodp.errors import UsageError
 from geodp.kernels.learned import families
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.learned import Residuals
 from geodp.mechanisms.trees import informed, parallel
 from geodp.mechanisms.trees.layer import Reliabilities
 from geodp.privacy.event import Measurement

@@ -26,9 +26,9 @@ from geodp.cli.output import (
 )
 from geodp.cli.publishing import choose_area, describe_promise, list_next
 from geodp.cli.readers import InputCommand, read_fields
+from geodp.cli.request_options import read_metadata_options
 from geodp.cli.running import carry_out, format_result, report_progress, time_phase
-from geodp.cli.stated import read_metadata_options
-from geodp.errors import UsageError
+from geodp.errors import InputError, UsageError
 from geodp.options.option import Option
 from geodp.options.shared import CHECK, GIVEN_DOMAIN, JSON, MEMORY, REQUEST
 
@@ -378,9 +378,11 @@ def _read_places(options: dict[str, Any], grid: Grid) -> IntArray:
     """Read row and column of the cell of every device: int64[2, n]."""
     import numpy as np
 
+    from geodp.grid import domain
     from geodp.io.read.counting.points import PointRows
     from geodp.io.read.points import Points
     from geodp.io.read.rows.survey import Survey
+    from geodp.local.collect import OUTSIDE
 
     if not any(options[name] for name in ("code", "x", "y")):
         options["code"] = "code"
@@ -389,7 +391,13 @@ def _read_places(options: dict[str, Any], grid: Grid) -> IntArray:
     points = Points.of(grid, **read_fields(fields, options), outside="error")
     reader, tables, facts = points.resolve(points.open(options["inputs"]))
     survey = Survey()
-    keys = [key for _, key, *_ in PointRows(reader).place(tables, survey, facts=facts)]
+    try:
+        keys = [key for _, key, *_ in PointRows(reader).place(tables, survey, facts=facts)]
+    except InputError as error:
+        if error.code != domain.OUTSIDE.code:
+            raise
+        # A device cannot leave its place out, as publishers of a table can (--outside drop).
+        raise InputError(OUTSIDE, file=error.file, row=error.row) from None
     if why := survey.reading().why_empty():
         raise UsageError(why)
     return grid.decode(np.concatenate(keys))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.kernels import intervals
+from geodp.kernels import baselines
 from geodp.mechanisms.base import Mechanism, Query, within
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import Guarantee, Measurement
@@ -178,7 +178,7 @@ class Dawa(Mechanism):
         for level, even in enumerate(deviations(x)):
             cost[level, : even.size] = add_noise(even + more, key, level, scale)
         start = np.empty(x.size, np.bool_)
-        intervals.cheapest(cost, start)
+        baselines.cheapest(cost, start)
         return start
 
     def measure(
@@ -205,7 +205,7 @@ def deviations(x: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     width = 2
     while width <= x.size:
         deviation = np.empty(x.size - width + 1, np.int64)
-        intervals.deviations(x, rank, level, width, deviation)
+        baselines.deviations(x, rank, level, width, deviation)
         yield deviation
         width *= 2
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.kernels import multiplicative_weights
+from geodp.kernels import baselines
 from geodp.mechanisms.base import Mechanism, Query, within
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import Guarantee, Measurement
@@ -213,7 +213,7 @@ class BlockDensity:
         # New edges divide pieces, which keep their density.
         self.height = self.height[np.searchsorted(self.edge, edge[:-1], side="right") - 1]
         self.edge = edge
-        multiplicative_weights.fit(
+        baselines.update_density(
             np.searchsorted(edge, self.first),
             np.searchsorted(edge, self.last),
             np.array(self.target),

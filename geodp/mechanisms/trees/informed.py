@@ -25,8 +25,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.learned import families, passes
 from geodp.kernels.learned.lanes import LaneWorkspace
-from geodp.mechanisms.learned.mixture import Reliability, Tables
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.learned import Reliability, Residuals, Tables
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.layer import Layer, Measured, Reliabilities, Stage

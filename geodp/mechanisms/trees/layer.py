@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels.learned import passes
 from geodp.kernels.learned.lanes import LaneWorkspace, make_workspace
-from geodp.mechanisms.learned.mixture import Reliability
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.learned import Reliability, Residuals
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.parallel import partition

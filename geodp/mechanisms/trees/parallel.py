@@ -51,17 +51,12 @@ def count_runs(nodes: int, threads: int) -> int:
     return min(PARTS * processors(threads), -(-nodes // FEWEST))
 
 
-def map_items(
-    work: Callable[[Item], Result], items: Sequence[Item], threads: int, step: str = ""
-) -> list[Result]:
-    """Apply a function to every item on several threads; return the results in order.
-
-    ``step``: what it does, for the line of progress, also of one thread.
-    """
+def map_items(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
+    """Apply a function to every item on several threads; return the results in order."""
     threads = min(processors(threads), len(items))
-    if threads < 2 and not step:
+    if threads < 2:
         return [work(item) for item in items]
-    progress.begin(step or "Releasing", len(items))
+    progress.begin("Releasing", len(items))
     pool = ThreadPoolExecutor(threads)
     try:
         return [_count(result) for result in pool.map(work, items)]

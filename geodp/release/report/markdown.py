@@ -24,7 +24,7 @@ from geodp.release.report.sentences import (
     format_captioned,
     plain,
 )
-from geodp.table.card import Card, StatedMetadata
+from geodp.table.card import Card, Notice, StatedMetadata
 from geodp.table.display import show_limit
 from geodp.table.index import TablesCard
 from geodp.table.plain import list_captioned
@@ -36,7 +36,6 @@ from geodp.table.stated.error import (
     StatedSettlements,
 )
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
-from geodp.table.withdrawal import Notice
 
 
 def markdown(card: Card, notice: Notice | None = None) -> str:

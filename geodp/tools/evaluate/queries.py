@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region, boxes_of_polygons, cells_of_polygon, middles_of, shapes_on
-from geodp.kernels import rectangles as kernels
 from geodp.table.counts import CountTable, ReleasedTable
 
 Keys = NDArray[np.uint64] | None
@@ -296,11 +295,17 @@ class Rectangles:
         # Prefix sums cost as much as the box has cells, direct sums cells times rectangles.
         if prod(grid.shape) <= MAX_KEYS:
             return self._by_prefix_sums(grid.shape, index, value)
-        # The kernel finds the cells of a rectangle's rows by binary search.
+        # The cells of a rectangle's rows are found by binary search.
         order = np.argsort(index[0], kind="stable")
-        out = np.empty(self.low.shape[1], value.dtype)
-        kernels.sums(index[:, order], value[order], self.low, self.high, out)
-        return out.astype(np.float64)
+        index, value = index[:, order], value[order]
+        first = np.searchsorted(index[0], self.low[0])
+        last = np.searchsorted(index[0], self.high[0], "right")
+        sums = []
+        for low, high, *ends in zip(self.low.T, self.high.T, first, last, strict=True):
+            rows = index[1:, slice(*ends)].T
+            inside = ((rows >= low[1:]) & (rows <= high[1:])).all(axis=1)
+            sums.append(value[slice(*ends)][inside].sum())
+        return np.array(sums, np.float64)
 
     def _by_prefix_sums(
         self, shape: tuple[int, ...], index: NDArray[np.int64], value: NDArray[Any]

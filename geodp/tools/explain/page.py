@@ -20,9 +20,9 @@ from geodp.release.report.translation import (
     translate_texts,
 )
 from geodp.reprs import one_line
+from geodp.table.card import Notice
 from geodp.table.display import shorten_amount
 from geodp.table.stated.release import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
-from geodp.table.withdrawal import Notice
 from geodp.tools.explain import english
 from geodp.tools.explain.bayes import BeliefShift, shift_belief
 

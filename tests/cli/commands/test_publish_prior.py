@@ -30,14 +30,8 @@ def card(folder):
     return json.loads((folder / "public" / "release.json").read_text())
 
 
-def test_a_release_is_a_prior_and_a_source_asserts_nothing(call, tmp_path):
-    """A source of any words vouches for nothing: an option of its own does."""
+def test_a_release_is_a_prior(call, tmp_path):
     prior = ["--prior", tmp_path / "2015.csv", "--prior-value", "n2015"]
-    for said, asked in (((), "--prior-source"), ((*SOURCE,), "--prior-is-public")):
-        done = geodp(*call, *prior, *said)
-        assert done.returncode == 2
-        assert asked in done.stderr
-        assert not (tmp_path / "out").exists()
     assert geodp(*call, *prior, *SOURCE, "--prior-is-public").returncode == 0
     os.rename(tmp_path / "out", tmp_path / "first")
     done = geodp(*call, "--prior", tmp_path / "first", *SOURCE, "--prior-is-public")

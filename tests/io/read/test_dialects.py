@@ -156,7 +156,7 @@ def read(form, dialect, columns, call):
     return dict(zip(zip(codes, labels, strict=True), found.count.tolist(), strict=True))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(tables())
 def test_a_table_in_any_form_and_dialect_reads_back_equal(written):
     form, dialect, columns, call, wanted = written

@@ -8,7 +8,7 @@ from geodp.io.folder.manifest import release_id, sha256, sums_text
 from geodp.io.folder.release_in_parts import parts_id
 from geodp.io.verify.verify import verify
 from geodp.kinds.selection.card import SelectionCard
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 
 CARD, SUMS = "release.json", "SHA256SUMS"
 

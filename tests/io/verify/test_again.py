@@ -5,6 +5,7 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from itertools import chain, zip_longest
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from geodp.errors import OutputError
 from geodp.io.verify import again
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from tests.io.verify.forging import change, list_leaves, show, sign, write_json
 from tests.refusals import refuses
 
@@ -255,12 +256,35 @@ DAMAGES = {
 }
 
 
+OF_FILES = {
+    "population.tif": [one for one in DAMAGES if one.startswith("raster: ")],
+    "population.gpkg": [one for one in DAMAGES if "GeoPackage" in one],
+    "population.qml": ["style", "style of outlines"],
+    "population.png": ["picture", "title of the picture"],
+    "population.csvt": ["types"],
+    "population-basic.csvt": ["types of areas"],
+}
+"""Damages of files that are compared one by one with what is written again."""
+
+TOGETHER = [*zip_longest(*OF_FILES.values())]
+ALONE = sorted({*DAMAGES} - {*chain(*OF_FILES.values())})
+
+
 def test_the_release_holds(public):
     assert found(public) == {}
 
 
-@pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_file_is_found(name, public):
+@pytest.mark.parametrize("number", range(len(TOGETHER)))
+def test_every_damaged_file_is_named(number, public):
+    damages = {file: one for file, one in zip(OF_FILES, TOGETHER[number], strict=True) if one}
+    for one in damages.values():
+        DAMAGES[one](public)
+    told = found(public)["written again"]
+    assert {*re.findall(r"population[a-z.-]*[a-z]", told)} == {*damages}, damages
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_damaged_file_of_rows_is_found(name, public):
     DAMAGES[name](public)
     assert found(public)
 

@@ -9,7 +9,7 @@ import pyproj
 import pytest
 import rasterio
 
-from geodp.io.crs import same_crs
+from geodp.grid.crs import same_crs
 from geodp.io.folder.publication import sha256
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify

@@ -13,7 +13,7 @@ from geodp.io.verify.card import read_table_card
 from geodp.io.verify.readback import open_map
 from geodp.io.verify.verify import verify
 from geodp.io.write import geotiff, tables
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 
 FEW = 20
 

@@ -18,7 +18,7 @@ from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
 from geodp.io.write.view import View
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from geodp.table.stated.domain import StatedDomain
 from tests.io.write.test_writers import GRIDS, KANTO, released
 from tests.refusals import refuses

@@ -10,14 +10,14 @@ from geodp.io.verify.card import (
     seal_of,
     warn_if_withdrawn,
 )
-from geodp.table.withdrawal import SCHEMA, Withdrawal
+from geodp.table.card import NOTICE_SCHEMA, Withdrawal
 
 
 def test_a_notice_says_a_day_and_a_reason_of_one_line():
-    Withdrawal(SCHEMA, "id", "digest", "2026-01-31", "Counted twice.")
+    Withdrawal(NOTICE_SCHEMA, "id", "digest", "2026-01-31", "Counted twice.")
     for day, reason in (("today", "a"), ("2026-01-31", " "), ("2026-01-31", "a\x1b[2J")):
         with pytest.raises(UsageError):
-            Withdrawal(SCHEMA, "id", "digest", day, reason)
+            Withdrawal(NOTICE_SCHEMA, "id", "digest", day, reason)
     with pytest.raises(VerificationError):
         Withdrawal("another", "id", "digest", "2026-01-31", "a")
 

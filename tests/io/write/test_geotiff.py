@@ -55,9 +55,8 @@ def wide():
     return Release(ReleasedTable(grid, np.sort(key), np.arange(1, 41), event))
 
 
-def test_a_raster_has_the_overviews_and_statistics_that_gdal_would_make(wide, tmp_path):
-    wide.write(tmp_path / "out")
-    path, again = tmp_path / "out" / "public" / "population.tif", tmp_path / "again.tif"
+def test_a_raster_has_the_overviews_and_statistics_that_gdal_would_make(wide, shared, tmp_path):
+    path, again = shared.write(wide) / "public" / "population.tif", tmp_path / "again.tif"
     made = {"OVERVIEWS": "IGNORE_EXISTING", "OVERVIEW_RESAMPLING": "AVERAGE"}
     shutil.copy(path, again)
     with rasterio.open(again, "r+", IGNORE_COG_LAYOUT_BREAK="YES") as raster:
@@ -81,12 +80,12 @@ def test_a_raster_has_the_overviews_and_statistics_that_gdal_would_make(wide, tm
             assert total == pytest.approx(expected, rel=0.02)
 
 
-def test_a_large_draft_is_compressed_and_gives_the_same_file(wide, tmp_path, monkeypatch):
-    wide.write(tmp_path / "small")
+def test_a_large_draft_is_compressed_and_gives_the_same_file(wide, shared, tmp_path, monkeypatch):
+    small = shared.write(wide)
     monkeypatch.setattr(geotiff, "UNCOMPRESSED", 0)
     assert geotiff.profile("float32", 4, 100, 100)["compress"] == "DEFLATE"
     wide.write(tmp_path / "large")
-    files = [(tmp_path / one / "public" / "population.tif") for one in ("small", "large")]
+    files = [one / "public" / "population.tif" for one in (small, tmp_path / "large")]
     assert files[0].read_bytes() == files[1].read_bytes()
 
 

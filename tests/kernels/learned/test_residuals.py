@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from geodp.kernels.learned import residuals as kernels
-from geodp.mechanisms.learned import mixture
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms import learned
+from geodp.mechanisms.learned import Residuals
 from tests.mechanisms.learned.test_residuals import some_children
 
 
@@ -18,7 +18,7 @@ def naive_bins(measured, predicted, sd):
         if mu > 0:
             size = 1 + min(max(math.floor(2 * math.log2(mu / sd)) + 14, 0), 40)
         residual = (y - mu) / sd
-        place = int(np.searchsorted(mixture.knots(), abs(residual), "right")) - 1
+        place = int(np.searchsorted(learned.knots(), abs(residual), "right")) - 1
         place = min(place, 2 * kernels.SIDE - 1)
         bins[size, place if residual >= 0 else 2 * kernels.SIDE - 1 - place] += 1
     return bins

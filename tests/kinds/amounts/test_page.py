@@ -14,8 +14,8 @@ from geodp.io.write.geopackage import why_no_geopackage
 from geodp.io.write.geotiff import why_no_bands
 from geodp.kinds.amounts.english import FILES, describe_file
 from geodp.kinds.amounts.page import write_page
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.quotes import round_interval
-from geodp.release.report.html.texts import texts_of
 from tests.kinds.amounts.made import EDGES, KEY, publish, rows
 from tests.kinds.pages import rows_of, text_of
 

@@ -16,7 +16,7 @@ from geodp.kinds.amounts.declaring import declare_prior
 from geodp.kinds.amounts.kind import IDENTITY
 from geodp.kinds.amounts.publish import AmountsInputs, design_amounts, prepare_amounts
 from geodp.kinds.amounts.streams import AmountTable, release_streams
-from geodp.mechanisms.learned import residuals
+from geodp.mechanisms import learned
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.request import Request
@@ -333,7 +333,7 @@ def as_one(world):
 @pytest.fixture
 def _learn_of_few(monkeypatch):
     """Four cells are too few to learn from; here they are enough, so that priors are used."""
-    monkeypatch.setattr(residuals, "FEWEST", 2)
+    monkeypatch.setattr(learned, "FEWEST", 2)
 
 
 def released_with(prior_of):

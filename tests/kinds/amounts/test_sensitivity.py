@@ -41,15 +41,17 @@ def largest(shape, neighbours, budget, times=1):
     spent = {name: amount * times, "neighbours": neighbours}
     design = design_of(table_of((), edges), **spent, **more)
     found = set()
+
+    @cache
+    def measured(world):
+        return measure(table_of(world, edges), design)
+
     for world in worlds(1 if neighbours == REPLACE else 2, amounts=FEW):
-        one = measure(table_of(world, edges), design)
-        others = [
-            measure(table_of(other, edges), design) for other in one_record_more(world, amounts=FEW)
-        ]
-        found |= {loss(one, other) for other in others}
+        others = [measured(tuple(sorted(one))) for one in one_record_more(world, amounts=FEW)]
+        found |= {loss(measured(tuple(sorted(world))), other) for other in others}
         if neighbours == REPLACE:
             # Two worlds with one record more differ in one record.
-            found |= {loss(one, other) for one in others for other in others}
+            found |= {loss(*pair) for pair in itertools.combinations(others, 2)}
     return max(found)
 
 

@@ -1,18 +1,21 @@
 """Releases between zones of every form, each made once a run, and files changed by a forger."""
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 
 import geodp
 from geodp.grid.axes import Attribute
 from geodp.grid.region import Region
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.verify.verify import verify
+from geodp.kinds.flows import pair_errors
 from geodp.kinds.flows.zones import Zones, pairs_of, zones_of
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from tests.kinds.flows.masks import coast, masked, masked_trips
 from tests.kinds.flows.test_publish import MESH, trips_on
 from tests.kinds.flows.units import make_units, middles, other_table, unit_table
@@ -37,6 +40,17 @@ def by_label(table, *attributes, seed=3):
     index = np.stack([*index, *labels])
     count = np.ones(index.shape[1], np.int64)
     return geodp.CountTable.from_index(pairs_of(grid, attributes), index, count)
+
+
+@contextlib.contextmanager
+def sample_few_pairs() -> Iterator[None]:
+    """Let releases state errors by few pairs of each size, which takes most of a small one's time.
+
+    Pinned folders and the tests of these errors sample as many as releases do.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pair_errors, "SAMPLED", 3)
+        yield
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def test_labels_that_are_no_pair_are_refused(release, later, labels):
 
 def test_parts_of_a_block_have_opposite_errors_and_blocks_far_apart_have_not():
     release = publish(trips_on(number=2000), levels={8: "1/4"})
-    estimator = release._estimator()
+    estimator = release._estimator
 
     def oppose(*pairs):
         one, other = estimator.sum_sets([[of(pair)] for pair in pairs], [{}, {}])

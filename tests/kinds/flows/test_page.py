@@ -23,7 +23,7 @@ from geodp.kinds.flows.page import (
     write_page,
 )
 from geodp.privacy.key import NoiseKey
-from geodp.release.report.html.texts import texts_of
+from geodp.release.report.html.english import texts_of
 from tests.kinds.flows.forms import make
 from tests.kinds.flows.test_publish import GRID, publish, trips_on
 from tests.refusals import refuses
@@ -233,20 +233,18 @@ def test_a_map_that_lies_nowhere_has_a_page_too(shared):
         write_page(made, origin="3")
 
 
-@pytest.mark.parametrize(
-    ("language", "few"), [("en", "counted (fewer than {} to "), ("ja", "（{} 未満～")]
-)
-def test_ends_below_the_limit_of_display_are_hidden(language, few):
+def test_ends_below_the_limit_of_display_are_hidden():
     table, key = trips_on(MESH, number=20_000), NoiseKey(b"ends".ljust(32))
-    made = publish(table, key=key)
+    made = publish(table, key=key, metadata={"display_below": 2})
     one = made.estimate(everywhere(made), everywhere(made))
     assert 0 < one.low < one.count
-    few = few.format(f"{one.count:,}")
-    for limit, hidden in ((2, False), (one.count, True)):
-        limited = publish(table, key=key, metadata={"display_below": limit})
-        page = write_page(limited, language).replace("\N{NO-BREAK SPACE}", " ")
-        assert (few in page) == hidden
-    assert "source contain" not in page
+    limited = publish(table, key=key, metadata={"display_below": one.count})
+    for language, few in (("en", "counted (fewer than {} to "), ("ja", "（{} 未満～")):
+        few = few.format(f"{one.count:,}")
+        for release, hidden in ((made, False), (limited, True)):
+            page = write_page(release, language).replace("\N{NO-BREAK SPACE}", " ")
+            assert (few in page) == hidden
+        assert "source contain" not in page
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,15 @@ import pytest
 
 import geodp
 from geodp.kinds.flows import estimator
-from geodp.kinds.flows.estimator import SLAB, NoisyPairs, estimate_flows, fit_pairs, split_rows
+from geodp.kinds.flows.estimates import ListedPairs
+from geodp.kinds.flows.estimator import (
+    SLAB,
+    NoisyPairs,
+    estimate_flows,
+    fit_pairs,
+    sort_counts,
+    split_rows,
+)
 from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.streams import TripStreams
 from geodp.kinds.flows.zones import Zones, pairs_of
@@ -61,7 +69,7 @@ def test_flows_take_one_array_of_all_pairs_beside_the_noisy_ones(measured):
     """Of 8 bytes a pair, and 2 of its entry; a tenth more for larger blocks; and listed flows."""
     ends, noisy = measured
     peak, flows = peak_of(lambda: estimate_flows(ZONES, ends, noisy, 1))
-    listed = sum(count.size for _, count in flows.parts)
+    listed = flows.count.size
     assert 8 * PAIRS < peak < 1.1 * 10 * PAIRS + 40 * listed + SPARE
     margins = tuple(noisy[0].blocks.sums(one) for one in ends)
     fitted, _ = peak_of(lambda: fit_pairs(ZONES, margins, noisy, flows.decay))
@@ -90,13 +98,25 @@ def test_slabs_change_no_bit(monkeypatch):
 
 
 def test_trips_take_few_bytes_a_pair_beside_their_table():
-    """Zones of both ends as integers of two bytes, and no array of all keys or places."""
+    """They have no array of all keys or places, and neither has the listing of a release much."""
     grid = pairs_of(ZONES.grid)
     key = np.sort(grid.domain.keys_of_ranks(np.arange(0, PAIRS, 2)))
     table = geodp.CountTable.from_keys(grid, key, np.ones(key.size, np.int64))
     peak, trips = peak_of(lambda: TripStreams.of(table, ZONES))
     assert trips.origins.count.sum() == trips.destinations.count.sum() == key.size
-    assert peak < 4 * key.size + 8 * 16 * (1 << 20)
+    assert peak < SPARE < 16 * key.size
     counted, pairs = peak_of(lambda: trips.pairs(1))
     assert pairs.sum() == key.size
-    assert counted < 8 * PAIRS + 8 * 6 * (1 << 20)
+    assert counted < 8 * PAIRS + SPARE
+    listing, listed = peak_of(lambda: ListedPairs.of(ZONES, table))
+    assert listed.count.sum() == key.size
+    # Destinations as integers of two bytes, labels and counts of one.
+    assert listing < 4 * key.size + SPARE
+
+
+def test_sorting_takes_a_buffer_alone():
+    key = np.random.default_rng(1).permutation(1 << 22).astype(np.uint64)
+    count = key.view(np.int64).copy()
+    peak, _ = peak_of(lambda: sort_counts(key, count))
+    assert np.array_equal(key, np.arange(1 << 22))
+    assert peak < 20 * estimator.SORTED

@@ -83,9 +83,9 @@ def test_the_order_does_not_depend_on_codes_but_for_equal_places():
     assert np.array_equal(Zones.of(renamed).column, one.column)
 
 
-def test_zones_are_found_by_their_keys():
+def test_zones_are_found_by_their_places():
     zones = Zones.of(UNITS)
-    assert np.array_equal(zones.find(zones.key), np.arange(42))
+    assert np.array_equal(zones.find(UNITS.decode(zones.key)), np.arange(42))
     assert zones_of(pairs_of(UNITS)) == UNITS
     blocks = zones.blocks(4)
     assert blocks.sums(np.ones(42, np.int64)).tolist() == np.diff(blocks.first).tolist()

@@ -23,7 +23,7 @@ def test_blocks_are_runs_of_zones_of_one_square(grid, side):
     blocks = zones.blocks(side)
     assert blocks.first[-1] == zones.number == grid.size
     assert grid.contains(np.stack([zones.row, zones.column])).all()
-    assert np.array_equal(zones.find(zones.key), np.arange(zones.number))
+    assert np.array_equal(zones.find(grid.decode(zones.key)), np.arange(zones.number))
     assert np.array_equal(blocks.row[blocks.of_zone], zones.row // side)
     assert np.array_equal(blocks.column[blocks.of_zone], zones.column // side)
     assert len({*zip(blocks.row.tolist(), blocks.column.tolist(), strict=True)}) == blocks.number

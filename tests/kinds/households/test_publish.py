@@ -18,7 +18,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from geodp.release.request import Request
 from geodp.table.reading import Reading, StatedLayout, StatedReading
 from geodp.table.source import Source

@@ -7,7 +7,7 @@ import pytest
 from pyproj import CRS
 
 import geodp
-from geodp.kinds.series.formats import netcdf
+from geodp.kinds.series import netcdf
 from geodp.kinds.series.kind import SeriesCard
 from tests.kinds.changing import change_index, failed, list_files
 from tests.kinds.series.test_publish import publish

@@ -86,6 +86,12 @@ def test_bad_codes_of_devices_get_one_sentence(folder):
         text = error_of("randomize", rounds, far, "-o", out)
         assert "far.csv, row 4: Column code: " in text
         assert bad not in text
+    # A place outside is refused for a device's reason: it has no --outside.
+    far.write_text("code\n523940001\n")
+    text = error_of("randomize", rounds, far, "-o", out)
+    assert "far.csv, row 2: " in text
+    assert "must send nothing" in text
+    assert "--outside" not in text
     # Without a header the first device would be dropped silently.
     for empty in ("", "code\n", "\n\n", f"{first}\n" * 9):
         far.write_text(empty)

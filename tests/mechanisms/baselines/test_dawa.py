@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.order import Order
-from geodp.kernels import intervals
+from geodp.kernels import baselines
 from geodp.mechanisms.baselines import dawa as module
 from geodp.mechanisms.baselines.dawa import Dawa, consistent, deviations, hierarchy
 from geodp.mechanisms.measure import add_noise, laplace_noise
@@ -33,7 +33,7 @@ def cheapest(cost, n):
     for (start, width), own in cost.items():
         array[width.bit_length() - 1, start] = own
     starts = np.ones(n, bool)
-    intervals.cheapest(array, starts)
+    baselines.cheapest(array, starts)
     ends = [*np.flatnonzero(starts)[1:].tolist(), n]
     return [(a, b - a) for a, b in zip(np.flatnonzero(starts).tolist(), ends, strict=True)]
 
@@ -75,7 +75,7 @@ def test_the_sensitivity_of_a_cost_is_reached():
 
 
 @given(st.integers(1, 7), st.data())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_partition_is_the_first_of_the_cheapest(n, data):
     cost = {key: data.draw(st.integers(-4, 6)) for key in all_of([0] * n)}
     assert cheapest(cost, n) == reference.best_partition(cost, n)
@@ -118,7 +118,7 @@ def test_costs_are_whole_deviations_and_a_constant(monkeypatch):
         patch.setattr(module, "COST_SENSITIVITY", 3)
         assert method.costs(shared) == (48, 147)
     seen = []
-    monkeypatch.setattr(intervals, "cheapest", lambda cost, start: seen.append(cost.copy()))
+    monkeypatch.setattr(baselines, "cheapest", lambda cost, start: seen.append(cost.copy()))
     monkeypatch.setattr(module, "add_noise", lambda counts, *_: counts)
     method.partition(np.array([2**59 + 1, 0, 7]), shared, NoiseKey(bytes(32)))
     assert seen[0][0].tolist() == [51, 51, 51]
@@ -181,7 +181,7 @@ def test_even_stretches_become_buckets_wherever_they_start():
 
 
 @given(lines.filter(lambda people: len(people) < 8), st.data())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_the_privacy_argument_holds_for_every_noise(people, data):
     """On a neighbour, with less noise on the person's bucket alone, the same buckets come out.
 

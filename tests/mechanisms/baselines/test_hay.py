@@ -46,7 +46,7 @@ fanouts = st.lists(st.integers(2, 5), min_size=0, max_size=3).map(tuple)
 
 
 @given(fanouts, st.data())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_two_passes_are_least_squares(splits, data):
     variances = data.draw(
         st.lists(st.floats(0.1, 100), min_size=len(splits) + 1, max_size=len(splits) + 1)

@@ -50,7 +50,7 @@ def ranges_of(grid: Grid):
 
 
 @given(binary_tables(most_bits=62), secrets, st.sampled_from([Fraction(1, 3), Fraction(2)]))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_t2_equals_the_definition_on_1_to_62_bits(table, secret, scale):
     key, count, visited = refine(table, noise_of(secret, scale))
     counts = dict(zip(table.key.tolist(), table.count.tolist(), strict=True))
@@ -216,7 +216,7 @@ def test_visited_nodes_are_at_most_output_cells_times_levels(bits):
 
 
 @given(binary_tables(most_bits=62), secrets, st.sampled_from([Fraction(1, 3), Fraction(20)]))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_an_output_tells_how_many_nodes_were_visited(table, secret, scale):
     key, count, visited = refine(table, noise_of(secret, scale))
     spent = Measurement.of("topdown", Terms.of(epsilon=1 / scale, contribution=1), 1, "fixed")

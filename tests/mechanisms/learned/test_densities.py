@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from geodp.mechanisms.learned import mixture
+from geodp.mechanisms import learned
 
 
 def noise_density(x, laplace):
     if laplace:
-        return np.exp(-abs(x) / mixture.SCALE) / (2 * mixture.SCALE)
+        return np.exp(-abs(x) / learned.SCALE) / (2 * learned.SCALE)
     return stats.norm.pdf(x)
 
 
@@ -42,40 +42,40 @@ def integrals(value, width, laplace):
 @pytest.mark.parametrize("part", [1, 5, 8])
 def test_densities_and_means_are_the_integrals(laplace, part):
     value = np.array([-3.0, 0.0, 0.7, 6.0])
-    density = np.exp(mixture.log_density(value, laplace)[:, part])
-    mean = mixture.posterior_mean(value, laplace)[:, part]
+    density = np.exp(learned.log_density(value, laplace)[:, part])
+    mean = learned.posterior_mean(value, laplace)[:, part]
     for i, x in enumerate(value):
-        found = integrals(x, mixture.WIDTHS[part], laplace)
+        found = integrals(x, learned.WIDTHS[part], laplace)
         np.testing.assert_allclose((density[i], mean[i]), found, rtol=1e-5, atol=1e-6)
 
 
 def test_no_change_is_the_noise_alone():
     value = np.array([-2.0, 0.0, 5.0])
     for laplace in (True, False):
-        own = np.exp(mixture.log_density(value, laplace)[:, 0])
+        own = np.exp(learned.log_density(value, laplace)[:, 0])
         np.testing.assert_allclose(own, [noise_density(x, laplace) for x in value], rtol=1e-12)
-        assert not mixture.posterior_mean(value, laplace)[:, 0].any()
+        assert not learned.posterior_mean(value, laplace)[:, 0].any()
 
 
 def test_wide_changes_do_not_cancel():
     """With 4096 deviations Laplace and normal noise of one variance are as good as the same."""
     value = np.array([0.5, 3.0, 100.0, 2000.0])
-    laplace, normal = (mixture.posterior_mean(value, kind)[:, -1] for kind in (True, False))
+    laplace, normal = (learned.posterior_mean(value, kind)[:, -1] for kind in (True, False))
     np.testing.assert_allclose(laplace, normal, rtol=1e-6, atol=1e-6)
-    laplace, normal = (mixture.log_density(value, kind)[:, -1] for kind in (True, False))
+    laplace, normal = (learned.log_density(value, kind)[:, -1] for kind in (True, False))
     np.testing.assert_allclose(laplace, normal, atol=1e-6)
 
 
 def test_normal_errors_of_another_variance():
     value = np.array([1.0, 4.0])
-    mean = mixture.posterior_mean(value, False, 0.25)
+    mean = learned.posterior_mean(value, False, 0.25)
     np.testing.assert_allclose(
-        mean, value[:, None] * mixture.WIDTHS**2 / (mixture.WIDTHS**2 + 0.25)
+        mean, value[:, None] * learned.WIDTHS**2 / (learned.WIDTHS**2 + 0.25)
     )
 
 
 def test_bins_meet():
-    knots, middles = mixture.knots(), mixture.middles()
+    knots, middles = learned.knots(), learned.middles()
     assert knots.size == middles.size + 1 == 705
     assert (np.diff(knots) > 0).all()
     assert (knots == -knots[::-1]).all()

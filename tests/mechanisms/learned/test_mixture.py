@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from geodp.mechanisms.learned import mixture
-from geodp.mechanisms.learned.mixture import STEP, Reliability, Tables
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms import learned
+from geodp.mechanisms.learned import STEP, Reliability, Residuals, Tables
 
 SD = 10.0
 
 
 def draw(kind, n, rng):
-    return rng.laplace(0, SD * mixture.SCALE, n) if kind else rng.normal(0, SD, n)
+    return rng.laplace(0, SD * learned.SCALE, n) if kind else rng.normal(0, SD, n)
 
 
 def some_level(laplace, n=60_000, seed=3, empty=0.0):
@@ -35,8 +34,8 @@ def test_known_mixtures_are_found(laplace):
     found = learn(measured, predicted, laplace)
     # The largest predictions, far from 0, where no change is cut off.
     assert found.weight.sum(axis=1) == pytest.approx(1)
-    assert found.weight[0, mixture.WIDTHS <= 1].sum() == pytest.approx(0.7, abs=0.05)
-    near = (mixture.WIDTHS >= 2) & (mixture.WIDTHS <= 8)
+    assert found.weight[0, learned.WIDTHS <= 1].sum() == pytest.approx(0.7, abs=0.05)
+    near = (learned.WIDTHS >= 2) & (learned.WIDTHS <= 8)
     assert found.weight[0, near].sum() == pytest.approx(0.3, abs=0.05)
 
 
@@ -68,7 +67,7 @@ def test_better_estimates_are_shrunk_less():
     _, predicted, measured = some_level(True)
     found = learn(measured, predicted, True)
     plain, better = found.tabulate(SD**2), found.tabulate(SD**2 / 4)
-    residual = mixture.knots() > 3
+    residual = learned.knots() > 3
     assert (better.keep[:, residual] > plain.keep[:, residual]).all()
 
 
@@ -120,7 +119,7 @@ def test_tables_are_whole_multiples_and_repeat():
 
 
 def test_between_knots_tables_are_straight():
-    knots = mixture.knots()
+    knots = learned.knots()
     row = np.zeros(42, np.int64)
     tables = Tables(SD, row, knots[None] / 2, np.ones((1, knots.size)))
     measured = np.linspace(-3000.0, 3000.0, 601)

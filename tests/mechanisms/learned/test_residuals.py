@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from geodp.mechanisms.learned.residuals import FEWEST, Residuals
+from geodp.mechanisms.learned import FEWEST, Residuals
 
 
 def some_children(n=4000, seed=1):

@@ -8,8 +8,7 @@ import math
 
 import numpy as np
 
-from geodp.mechanisms.learned.mixture import Reliability
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.learned import Reliability, Residuals
 from geodp.privacy.key import Stream
 from geodp.privacy.noise.law import LAPLACE
 from geodp.privacy.noise.node import NodeNoise

@@ -5,7 +5,7 @@ from sys import getsizeof
 
 import numpy as np
 
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.learned import Residuals
 from geodp.mechanisms.trees.layer import Held, Layer, Roots, Seen, Stage, Subtrees, fill_counts
 
 PREFIX = np.array([2, 5, 9, 11], np.uint64)

@@ -9,7 +9,7 @@ import geodp
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.pyramid import refine as refine_plain
-from geodp.mechanisms.learned.residuals import Residuals
+from geodp.mechanisms.learned import Residuals
 from geodp.mechanisms.trees import informed, layer
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey

@@ -61,7 +61,7 @@ def test_a_wide_law_has_the_intervals_of_pydp(scale, confidence):
 
 
 @given(secrets, st.integers(0, 62), st.sampled_from(SMALL), st.data())
-@settings(max_examples=120)
+@settings(max_examples=60)
 def test_noise_of_a_node_equals_the_definition(secret, leaves, kind, data):
     level = data.draw(st.integers(0, leaves))
     nodes = data.draw(st.lists(st.integers(1 << level, (2 << level) - 1), min_size=1, max_size=5))

@@ -12,7 +12,7 @@ from geodp.kinds.amounts import english as of_amounts
 from geodp.kinds.flows import english as of_flows
 from geodp.kinds.households import english as of_households
 from geodp.release.report.html import english, general, periods
-from geodp.release.report.html.texts import texts_of
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.translation import (
     DOMAIN,
     LANGUAGES,

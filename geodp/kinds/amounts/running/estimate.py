@@ -55,7 +55,6 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     answer = partial(
         estimate_quantities,
         parts,
-        interval=options["interval"],
         quantiles=options["quantile"],
         below=options["below"],
     )

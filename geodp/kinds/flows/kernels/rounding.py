@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from geodp.kernels.jit import bare, bare_inline
-from geodp.typing import FloatArray, IntArray
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 NEARLY = 1e-3
 """Part of a trip that an entry may lack and be whole: margins are balanced nearly, not exactly."""
@@ -121,11 +121,22 @@ def draw_rows(
 
 
 @bare
-def list_entries(count: IntArray, row: IntArray, column: IntArray, listed: IntArray) -> None:
-    """List the entries of a table that are not 0, row by row: int64[m] each, overwritten."""
+def list_entries(
+    count: IntArray, row: IntArray, column: IntArray, key: KeyArray, listed: IntArray
+) -> None:
+    """List the entries of a table that are not 0, row by row.
+
+    Parameters
+    ----------
+    count : int64[a, b]
+    row, column : int64[a], int64[b]
+        What rows and columns add to keys.
+    key, listed : uint64[m], int64[m]
+        Overwritten: keys and counts of the entries.
+    """
     n = 0
     for i in range(count.shape[0]):
         for j in range(count.shape[1]):
             if count[i, j] != 0:
-                row[n], column[n], listed[n] = i, j, count[i, j]
+                key[n], listed[n] = np.uint64(row[i] + column[j]), count[i, j]
                 n += 1

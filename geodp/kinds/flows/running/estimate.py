@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.figures import DASH, Row, ShownRows, list_differences, list_estimates
-from geodp.cli.layers import is_layer
+from geodp.accuracy.interval import USUAL
+from geodp.cli.figures import DASH, Row, ShownRows, is_layer, list_differences, list_estimates
 from geodp.cli.regions import read_labels, show_labels
 from geodp.cli.using import (
     Changed,
@@ -53,6 +53,12 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
             "Flows are known between entire zones, which no finer map divides: leave out --within, "
             "or ask for trips from and to polygons (--output FILE.gpkg) or boxes.",
             code="flows-within",
+        )
+    if options["interval"] != USUAL:
+        raise UsageError(
+            "Flows between areas have one interval: leave out --interval, or ask for trips from "
+            "and to areas (--area, --box, or --output FILE.gpkg).",
+            code="flows-interval",
         )
     labels = read_labels(options["labels_of"], "--label")
     asked = _list_groups(next(iter(parts.values())), options)

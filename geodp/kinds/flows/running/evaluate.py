@@ -15,12 +15,12 @@ from geodp.cli.request_options import terms_of
 from geodp.cli.running import report_progress
 from geodp.kinds.flows.options import EVALUATED
 from geodp.kinds.flows.running.inputs import (
+    TripsCommand,
     make_trips_reader,
     read_measured,
     read_prior,
     split_grid,
 )
-from geodp.kinds.flows.running.options import TripsCommand
 from geodp.options.shared import EVALUATED_REQUEST, EVALUATION, FOLDER, GIVEN_DOMAIN, JSON
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Grids of zones, readers of trips, priors and releases, from the options of flows."""
+"""Grids of zones, readers of trips, priors and releases, from the options of flows.
+
+Commands that read trips have all options of rows and files.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from geodp.cli.help import hide, make_option
 from geodp.cli.inputs import (
     grid_of,
     open_labels,
@@ -13,7 +19,7 @@ from geodp.cli.inputs import (
     read_attributes,
     require_public,
 )
-from geodp.cli.readers import read_fields, require_no_persons, require_public_prior
+from geodp.cli.readers import InputCommand, read_fields, require_no_persons, require_public_prior
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +27,6 @@ if TYPE_CHECKING:
     from geodp.kinds.flows.flows import Flows
     from geodp.kinds.flows.prior_flows import FlowsPrior
     from geodp.release.request import Request
-
 
 NOT_COUNTED: dict[str, Any] = {
     "missing": (),
@@ -192,3 +197,37 @@ def open_flows(path: Path) -> Flows:
             code="flows-release-expected",
         )
     return release
+
+
+COUNTED = ("missing", "flags", "round", "raster_unit", "duplicates")
+"""Shared options on how counts are read, which rows of persons do not have."""
+
+
+NEVER = ("pairs", "order", "attribute_order")
+"""Options of grids that flows refuse: their pairs have an order of their own."""
+
+
+class TripsCommand(InputCommand):
+    """A command that reads trips, with the options of rows and files that all readers share."""
+
+    counted = True
+    """Whether rows may be counted."""
+
+    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own options, with the shared ones after ``--outside``."""
+        from geodp.kinds.flows.reading.options import RowOptions
+
+        params = super().list_params(ctx)
+        after = next(i for i, one in enumerate(params) if one.name == "outside") + 1
+        shared = [
+            make_option(one)
+            for one in RowOptions.option_fields()
+            if one.name not in ("outside", *(() if self.counted else COUNTED))
+        ]
+        return hide([*params[:after], *shared, *params[after:]], NEVER)
+
+
+class PersonsCommand(TripsCommand):
+    """A command that reads trips of persons alone."""
+
+    counted = False

@@ -15,12 +15,12 @@ from geodp.cli.publishing import TablesPublishing
 from geodp.cli.running import carry_out
 from geodp.kinds.flows.options import PUBLISHED, SERIES
 from geodp.kinds.flows.running.inputs import (
+    TripsCommand,
     make_trips_reader,
     read_measured,
     read_prior,
     split_grid,
 )
-from geodp.kinds.flows.running.options import TripsCommand
 from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, RECIPE, REQUEST
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from geodp.kinds.flows.options import CHOICE, PLANNED
 from geodp.kinds.flows.running.inputs import (
     NOT_COUNTED,
     RULES,
+    PersonsCommand,
     make_trips_reader,
     read_by,
     read_measured,
     split_grid,
 )
-from geodp.kinds.flows.running.options import PersonsCommand
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
 from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
 

@@ -14,9 +14,8 @@ from geodp.cli.layout import complete
 from geodp.cli.periods import list_snapshots, part_inputs, take_first_column
 from geodp.cli.publishing import Publishing, Written
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request_options import read_request
+from geodp.cli.request_options import read_metadata_options, read_request
 from geodp.cli.running import carry_out, time_phase
-from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError
 from geodp.options.option import Option, joined
 from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERIODS, PERSON_IN, REQUEST, RUN
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from geodp.kinds.series.publish import SeriesDesign
     from geodp.kinds.series.series import Series, StagedSeries
     from geodp.release.transaction import Inputs, Prepared
-
 
 NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate")
 """Fields of a request that a series does not have, or has in another form."""

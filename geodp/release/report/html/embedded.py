@@ -20,6 +20,7 @@ from geodp.io.write.map.page import number_colours
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS
 from geodp.io.write.view import View
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.frame import (
     name_counted,
     swatch,
@@ -40,8 +41,7 @@ from geodp.release.report.html.page import (
 )
 from geodp.release.report.html.places import list_places
 from geodp.release.report.html.quotes import quote_places
-from geodp.release.report.html.texts import texts_of
-from geodp.table.withdrawal import Notice
+from geodp.table.card import Notice
 
 MAX_BYTES = 100_000
 """Maximum size of the file."""

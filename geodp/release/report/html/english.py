@@ -1,10 +1,13 @@
-"""Texts of the page and its scripts in English, with fields in braces."""
+"""Texts of the page and its scripts in English, with fields in braces, and their translations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 
 from geodp.privacy.event import DEPENDS
+from geodp.release.report.translation import LANGUAGES, translate_text, translate_texts
 from geodp.table.contribution import SUMS
 from geodp.table.index import PERIOD_FACT
 
@@ -625,3 +628,48 @@ CARD: Mapping[str, str] = {
     "goes to the empty squares around it.",
 }
 """Texts of the page by the sentences of cards that they replace."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts of a language by their names.
+
+    Attributes
+    ----------
+    page, script : mapping
+        Texts of the page itself, and of its scripts.
+    page_of_units, script_of_units : mapping
+        Texts that replace those where the map has units with outlines, not cells.
+    card : mapping
+        Texts of a page by the English sentences of cards that they replace.
+    """
+
+    page: Mapping[str, str]
+    script: Mapping[str, str]
+    page_of_units: Mapping[str, str]
+    script_of_units: Mapping[str, str]
+    card: Mapping[str, str]
+
+
+@cache
+def texts_of(language: str) -> Texts:
+    """Load the texts of a language; UsageError for one that pages do not have."""
+    groups = {
+        "page": PAGE,
+        "script": SCRIPT,
+        "page_of_units": PAGE_OF_UNITS,
+        "script_of_units": SCRIPT_OF_UNITS,
+    }
+    translated = {name: translate_texts(one, language, name) for name, one in groups.items()}
+    return Texts(card=_translate_card(language), **translated)
+
+
+def _translate_card(language: str) -> dict[str, str]:
+    """Translate the sentences of cards; those without a translation are left out."""
+    translated = {
+        sentence: translate_text(text, language, "card") for sentence, text in CARD.items()
+    }
+    if language == LANGUAGES[0]:
+        return translated
+    # What stays out is quoted from the card as English, with lang="en" (parts.quote).
+    return {one: text for one, text in translated.items() if text != CARD[one]}

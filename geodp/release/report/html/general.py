@@ -18,6 +18,7 @@ from geodp.io.write.map.look import Language
 from geodp.io.write.picture import why_no_picture
 from geodp.io.write.view import View
 from geodp.release.release import Release
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.markup import Html, Page, bind, element, join, table
 from geodp.release.report.html.page import (
     draw_translated,
@@ -35,9 +36,8 @@ from geodp.release.report.html.places import (
     step_of,
 )
 from geodp.release.report.html.quotes import name_place, round_interval, write_ends
-from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
-from geodp.table.withdrawal import Notice
+from geodp.table.card import Notice
 
 PAGE: Mapping[str, str] = {
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "

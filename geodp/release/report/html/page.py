@@ -21,6 +21,7 @@ from geodp.io.write.map.look import Language, Look
 from geodp.io.write.picture import draw_map
 from geodp.io.write.view import View
 from geodp.release.report.html import parts
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.frame import (
     draw_areas,
     frame_map,
@@ -39,9 +40,7 @@ from geodp.release.report.html.parts import office_section
 from geodp.release.report.html.places import list_largest, list_places
 from geodp.release.report.html.quotes import Quote, draw_places, pack_quotes, quote_places
 from geodp.release.report.html.surface import list_names, pack_surface
-from geodp.release.report.html.texts import texts_of
-from geodp.table.card import Card
-from geodp.table.withdrawal import Notice
+from geodp.table.card import Card, Notice
 
 SCRIPTS = (
     *("unpack", "grid", "estimate", "totals", "water", "surface", "region"),

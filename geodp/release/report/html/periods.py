@@ -12,6 +12,7 @@ from geodp.io.write.map.look import Language
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.view import View
 from geodp.release.report.html.embedded import BLOCKS, draw_blocks, draw_legend, frame_blocks
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.frame import name_counted, write_days
 from geodp.release.report.html.general import (
     find_regions,
@@ -26,8 +27,7 @@ from geodp.release.report.html.page import join_scripts, read_asset, title_or, w
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import Rounded, box_of, step_of
 from geodp.release.report.html.quotes import round_interval
-from geodp.release.report.html.texts import texts_of
-from geodp.table.withdrawal import Notice
+from geodp.table.card import Notice
 
 PAGE: Mapping[str, str] = {
     "title": "{what}, {first} to {last}",
@@ -54,7 +54,8 @@ PAGE: Mapping[str, str] = {
     "change_untold": "From {first} to {last} it changed by {value} ({low} to {high}): noise alone "
     "may explain that.",
     "change_smoothed": "The numbers are smoothed over time, so that changes smaller than the noise "
-    "look smaller than they are.",
+    "look smaller than they are. Their intervals are those of numbers that were not smoothed, and "
+    "hold more often.",
     "step_back": "Earlier",
     "step_on": "Later",
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from geodp.accuracy.interval import Estimate, Interval
-from geodp.grid.pairs import ENDS
+from geodp.grid.hierarchy import ENDS
 from geodp.release.report.html.markup import Html, Page, bind, element, join, pack_integers
 from geodp.release.report.html.places import (
     ENTIRE_DOMAIN,

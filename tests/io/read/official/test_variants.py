@@ -24,7 +24,7 @@ from geodp.io.read.layout.presets import find_fitting
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from tests.io.read import dialects
-from tests.io.read.official.test_more_options import PUBLISHED, read_as, same
+from tests.io.read.official.test_more_options import PUBLISHED, read_as, read_form, same
 
 SPARE = ("98-401-X2021006_English_CSV_data.csv", "Zensus2022_Energietraeger_1km-Gitter.csv")
 """Files whose columns have one name, or whose encoding the command says."""
@@ -117,8 +117,7 @@ def writings(draw, table: list[list[str]]):
 
 
 def require_same(words: list[str], folder: Path, examples: int) -> None:
-    table, right = rows_of(folder / words[0]), read(words, folder)
-    assert isinstance(right, CountTable), right
+    table, right = rows_of(folder / words[0]), read_form(folder, *words)[0]
     stem = words[0].partition(".")[0]
 
     @settings(max_examples=examples, database=None)
@@ -219,8 +218,7 @@ OTHERWISE = {
 
 
 def require_no_other(words: list[str], folder: Path, examples: int) -> None:
-    table, right = rows_of(folder / words[0]), read(words, folder)
-    assert isinstance(right, CountTable), right
+    table, right = rows_of(folder / words[0]), read_form(folder, *words)[0]
     codes = {cell for row in table[1:] for cell in row if len(cell) > 6} - {
         *" ".join(words).replace("=", " ").split()
     }
@@ -256,7 +254,7 @@ def test_every_other_writing_is_the_same_table_or_refused(words, folder):
 def test_other_spellings_of_names_are_the_same_table(folder):
     """But for the two censuses of Germany, whose names differ in case alone."""
     words = next(words for words in TEXTS if words[0].startswith("ESTAT_Census_2021_V2"))
-    table, right = rows_of(folder / words[0]), read(words, folder)
+    table, right = rows_of(folder / words[0]), read_form(folder, *words)[0]
     for change in ("names between blanks", "names in capitals", "names in full width"):
         rows = OTHERWISE[change](table)
         assert len(find_fitting(Path(words[0]), rows[0])) == 1

@@ -18,7 +18,7 @@ from geodp.io.write.export.pmtiles import PMTiles
 from geodp.io.write.export.styles import MapLibre
 from geodp.io.write.export.web import find_layer
 from geodp.privacy.key import NoiseKey
-from geodp.release.remaking import errors_of
+from geodp.release.opening import errors_of
 from tests.kinds.flows.commands.test_flows import done
 from tests.kinds.flows.units import make_units, middles, unit_trips
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli import geodp as command_line
 from geodp.errors import UsageError
-from geodp.grid.pairs import ENDS
+from geodp.grid.hierarchy import ENDS
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP

@@ -15,9 +15,9 @@ from geodp.cli.figures import list_estimates
 from geodp.errors import CodeError, UsageError
 from geodp.io.read.public.polygons import Circle
 from geodp.release.report.html import english, places, quotes
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.frame import write_source
 from geodp.release.report.html.page import name_domain
-from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import LANGUAGES
 from tests.refusals import refuses
 from tests.release.report.html.pages import NODE, PLACE, data_of, drive, page_of, publish, towns

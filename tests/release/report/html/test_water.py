@@ -12,9 +12,9 @@ from geodp.io.write.frame import Frame
 from geodp.io.write.map.look import KEPT, UNTOLD
 from geodp.io.write.scale import DARK_IS_MANY
 from geodp.release.report.html import english
+from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.frame import PAPER, WATER, fade
 from geodp.release.report.html.surface import pack_surface
-from geodp.release.report.html.texts import texts_of
 from tests.release.report.html.pages import NODE, PLACE, drive, page_of, publish, towns
 
 BAY = geodp.Grid.regular((24, 32), crs="EPSG:4326", transform=(1 / 32, 0, 139.3, 0, -1 / 32, 35.7))

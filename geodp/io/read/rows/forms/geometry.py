@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule, UsageError, require_none
+from geodp.grid.crs import same_crs
 from geodp.grid.lattice import Lattice
-from geodp.io.crs import same_crs
 from geodp.io.opening import parse_json
 from geodp.io.read.rows.arrow import NATIVE, ArrowTable
 from geodp.io.read.rows.columns import InputTable, file_columns

@@ -5,7 +5,7 @@ from math import floor
 import numpy as np
 import pytest
 
-from geodp.kinds.amounts.kernels.aligning import LEAST, divide, merge, settle
+from geodp.kinds.amounts.kernels import LEAST, divide, merge, settle
 
 
 def streams(draw, cells, span, largest):

@@ -10,7 +10,7 @@ import geodp
 from geodp.io.write.drawing.sheet import CellRaster, TextLine
 from geodp.io.write.map.look import LANGUAGES, SMALL_COUNT, UNTOLD_LAND, describe_margin
 from geodp.io.write.map.panel import Panel
-from geodp.kinds.series.formats import sheet
+from geodp.kinds.series import sheet
 from geodp.release.periods import Periods
 from tests.kinds.series.test_publish import publish, tables
 

@@ -7,7 +7,7 @@ from scipy.io import netcdf_file
 
 import geodp
 from geodp.io.write.export import netcdf as core
-from geodp.kinds.series.formats import netcdf
+from geodp.kinds.series import netcdf
 from tests.grids import half, masked
 from tests.kinds.series.test_publish import publish
 

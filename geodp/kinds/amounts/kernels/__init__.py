@@ -1,1 +1,0 @@
-"""Inner loops of releases of amounts."""

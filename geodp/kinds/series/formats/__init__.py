@@ -1,1 +1,0 @@
-"""Files that show all snapshots of a series together, one module for each format."""

@@ -1,1 +1,0 @@
-"""Reliability of predictions of counts, learned from noisy counts alone."""
