@@ -4,8 +4,9 @@ Parts of areas are measured down to some level; below it every cell has the shar
 the error of a sum of parts over some cells has three sources. The map's count of the cells has an
 error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
 by people to the areas inside; given the map's count, parts of the variance V and the others of the
-variance W have together the variance ``V W / (V + W)``. And areas differ from their surroundings:
-of t people, of whom the area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))``
+variance W have together the variance ``V W / (V + W)``, a bound where both are of two steps. And
+areas differ from their surroundings: of t people, of whom the area above has the share s in some
+parts, ``D = k mu (1 + 0.7 sqrt(mu))``
 is the expected squared deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the
 variance V leave V; where they are shrunk, ``V D / (V + D)``. The released deviations there have the
 variance ``D**2 / (V + D)``, so that the factor k follows from the release, level by level. It is
@@ -325,6 +326,8 @@ class Sum:
             if i == len(self.held) - 1:
                 estimate.variance[some] = self.estimates[i].variance[at]
             missing[some] = False
+        # Nobody was released, so that nothing is known of shares: any part may be all of a cell.
+        estimate.share[missing] = 1.0
         return estimate
 
     def of_region(self, key: KeyArray) -> PartEstimates:

@@ -72,8 +72,8 @@ class PartErrors:
         # Parts of a cell sum up to the cell exactly, so all parts have no error beyond the map's.
         totals = self.map.estimate_all([cells for cells, _ in split], interval=interval)
         return [
-            self._estimate(cells, parts, total)
-            for (cells, parts), total in zip(split, totals, strict=True)
+            self._estimate(region, cells, parts, total)
+            for region, (cells, parts), total in zip(regions, split, totals, strict=True)
         ]
 
     def _divide(self, region: Region) -> tuple[KeyArray, IntArray]:
@@ -89,14 +89,15 @@ class PartErrors:
             )
         return cells, parts
 
-    def _estimate(self, cells: KeyArray, parts: IntArray, total: Estimate) -> Estimate:
+    def _estimate(
+        self, region: Region, cells: KeyArray, parts: IntArray, total: Estimate
+    ) -> Estimate:
         """Estimate some parts of cells from the estimate of all parts together."""
         if parts.size == self.split.joint.parts or not cells.size:
             return total
-        sums = self.add_up(parts)
-        at, some = sums.tree.find(cells)
-        count = int(sums.held[-1][at[some]].sum())
-        estimates = sums.of_region(cells)
+        estimates = self.add_up(parts).of_region(cells)
+        # Sums of nodes are floats, and released counts are added up as whole numbers.
+        count = int(self.table.counts_at(region.key).sum())
         (low,), (high,) = intervals_around(
             np.array([float(count)]),
             estimates,
