@@ -6,12 +6,12 @@ error, and the parts with it. The parts of measured areas have noise; an area's 
 by people to the areas inside; given the map's count, parts of the variance V and the others of the
 variance W have together the variance ``V W / (V + W)``, a bound where both are of two steps. And
 areas differ from their surroundings: of t people, of whom the area above has the share s in some
-parts, ``D = k mu (1 + 0.7 sqrt(mu))``
-is the expected squared deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the
-variance V leave V; where they are shrunk, ``V D / (V + D)``. The released deviations there have the
-variance ``D**2 / (V + D)``, so that the factor k follows from the release, level by level. It is
-far from 1 for many parts (``python -m bench parts``): the sexes differ less from place to place,
-and the old more; some places differ far more than most, for which ``TAILS`` allows.
+parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared deviation from ``s t``, with
+``mu = t s (1 - s)``. Measurements with the variance V leave V; on the last measured level
+``V D / (V + D)``, as they are shrunk. The released deviations there have the variance
+``D**2 / (V + D)``, so that the factor k follows from the release. It is far from 1 for many parts
+(``python -m bench parts``): the sexes differ less from place to place, and the old more; some
+places differ far more than most, for which ``TAILS`` allows.
 Levels below have the same factor.
 
 With f(v) the part of a node's people that live in the region, the variance is
@@ -272,13 +272,15 @@ class Sum:
     @cached_property
     def left(self) -> list[FloatArray]:
         """Variances that remain of the nodes' own counts, by level: float64[n] each."""
-        remaining = []
+        remaining, measured = [], int(np.isfinite(self.noise[0]).sum())
         for i, factor in enumerate(self.factors):
             people, share = self.tree.count[i], self._share_above(i)
             left = differ = TAILS * factor * difference(people, share)
-            if np.isfinite(self.noise[0, i]):
+            if i < measured:
                 noise = self._noise_of(i)
-                left = noise * differ / (noise + differ) if i else np.full(1, noise)
+                # Large areas are few, and tell too little of how much they differ.
+                last = i == measured - 1 and i > 0
+                left = noise * differ / (noise + differ) if last else np.full(people.size, noise)
             # Counts are rounded at random.
             remaining.append(left + np.minimum(people * share, COIN))
         return remaining

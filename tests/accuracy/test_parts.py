@@ -74,7 +74,8 @@ def slow_variance(split, held, part, region):
         for node in nodes:
             share, tau = own[above[node]] / people[above[node]], TAILS * factor * expected[node]
             if noise[node] < np.inf:
-                tau = tau * noise[node] / (tau + noise[node]) if level else noise[node]
+                is_last = 0 < level == VARIANCES.index(np.inf) - 1
+                tau = tau * noise[node] / (tau + noise[node]) if is_last else noise[node]
             tau += min(people[node] * share, 0.25)
             f = inside[node] / people[node]
             outer = inside[above[node]] / people[above[node]] if level else 0
