@@ -242,7 +242,7 @@ class Sum:
     @property
     def last(self) -> int:
         """The level whose shares are used: the last measured one above the cells."""
-        return max(0, min(int(np.isfinite(self.noise[0]).sum()), len(self.held) - 1) - 1)
+        return max(0, min(self._measured, len(self.held) - 1) - 1)
 
     def _share_above(self, i: int) -> FloatArray:
         """Return the share of each node's parent, at the root its own: float64[n]."""
@@ -255,32 +255,41 @@ class Sum:
         # Given the sum, what is missing is divided by the variances of both sides.
         return float(variance * rest / (variance + rest)) if variance + rest else 0.0
 
+    @property
+    def _measured(self) -> int:
+        """Number of measured levels, which are the first."""
+        return int(np.isfinite(self.noise[0]).sum())
+
     @cached_property
-    def factors(self) -> list[float]:
-        """Factors of the differences between places, learned on every measured level."""
-        factors, factor = [], 1.0
-        for i in range(len(self.held)):
-            if i and np.isfinite(self.noise[0, i]):
-                people, share = self.tree.count[i], self._share_above(i)
-                differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
-                found, nodes = learn_factor(self.held[i] - people * share, differ, noise)
-                # Few nodes tell little: what a coarser level has shown is then the least.
-                factor = found if nodes >= FEWEST_NODES else max(found, factor)
-            factors.append(factor)
-        return factors
+    def factor(self) -> float:
+        """Factor of the differences between places, learned on the last measured level."""
+        return self._learn_factor(self._measured - 1)
+
+    def _learn_factor(self, i: int) -> float:
+        """Learn the factor on a measured level; 1 on the root, which is no place among others."""
+        if i < 1:
+            return 1.0
+        people, share = self.tree.count[i], self._share_above(i)
+        differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
+        factor, nodes = learn_factor(self.held[i] - people * share, differ, noise)
+        # Few nodes tell little: what the coarser level shows is then the least.
+        return factor if nodes >= FEWEST_NODES else max(factor, self._learn_factor(i - 1))
 
     @cached_property
     def left(self) -> list[FloatArray]:
         """Variances that remain of the nodes' own counts, by level: float64[n] each."""
-        remaining, measured = [], int(np.isfinite(self.noise[0]).sum())
-        for i, factor in enumerate(self.factors):
-            people, share = self.tree.count[i], self._share_above(i)
-            left = differ = TAILS * factor * difference(people, share)
-            if i < measured:
-                noise = self._noise_of(i)
-                # Large areas are few, and tell too little of how much they differ.
-                last = i == measured - 1 and i > 0
-                left = noise * differ / (noise + differ) if last else np.full(people.size, noise)
+        remaining = []
+        for i, people in enumerate(self.tree.count):
+            share = self._share_above(i)
+            differ = TAILS * self.factor * difference(people, share)
+            if i >= self._measured:
+                left = differ
+            else:
+                left = np.full(people.size, self._noise_of(i))
+                # Areas above the last measured level are few, and tell too little of how they
+                # differ.
+                if 0 < i == self._measured - 1:
+                    left = left * differ / (left + differ)
             # Counts are rounded at random.
             remaining.append(left + np.minimum(people * share, COIN))
         return remaining
