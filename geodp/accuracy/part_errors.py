@@ -4,13 +4,14 @@ Parts of areas are measured down to some level; below it every cell has the shar
 the error of a sum of parts over some cells has three sources. The map's count of the cells has an
 error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
 by people to the areas inside; given the map's count, parts of the variance V and the others of the
-variance W have together the variance ``V W / (V + W)``. And areas differ from their surroundings:
-of t people, of whom the area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))``
-is the expected squared deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the
-variance V leave V; where they are shrunk, ``V D / (V + D)``. The released deviations there have the
-variance ``D**2 / (V + D)``, so that the factor k follows from the release, level by level. It is
-far from 1 for many parts (``python -m bench parts``): the sexes differ less from place to place,
-and the old more; some places differ far more than most, for which ``TAILS`` allows.
+variance W have together the variance ``V W / (V + W)``, a bound where both are of two steps. And
+areas differ from their surroundings: of t people, of whom the area above has the share s in some
+parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared deviation from ``s t``, with
+``mu = t s (1 - s)``. Measurements with the variance V leave V; on the last measured level
+``V D / (V + D)``, as they are shrunk. The released deviations there have the variance
+``D**2 / (V + D)``, so that the factor k follows from the release. It is far from 1 for many parts
+(``python -m bench parts``): the sexes differ less from place to place, and the old more; some
+places differ far more than most, for which ``TAILS`` allows.
 Levels below have the same factor.
 
 With f(v) the part of a node's people that live in the region, the variance is
@@ -241,7 +242,7 @@ class Sum:
     @property
     def last(self) -> int:
         """The level whose shares are used: the last measured one above the cells."""
-        return max(0, min(int(np.isfinite(self.noise[0]).sum()), len(self.held) - 1) - 1)
+        return max(0, min(self._measured, len(self.held) - 1) - 1)
 
     def _share_above(self, i: int) -> FloatArray:
         """Return the share of each node's parent, at the root its own: float64[n]."""
@@ -254,30 +255,41 @@ class Sum:
         # Given the sum, what is missing is divided by the variances of both sides.
         return float(variance * rest / (variance + rest)) if variance + rest else 0.0
 
+    @property
+    def _measured(self) -> int:
+        """Number of measured levels, which are the first."""
+        return int(np.isfinite(self.noise[0]).sum())
+
     @cached_property
-    def factors(self) -> list[float]:
-        """Factors of the differences between places, learned on every measured level."""
-        factors, factor = [], 1.0
-        for i in range(len(self.held)):
-            if i and np.isfinite(self.noise[0, i]):
-                people, share = self.tree.count[i], self._share_above(i)
-                differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
-                found, nodes = learn_factor(self.held[i] - people * share, differ, noise)
-                # Few nodes tell little: what a coarser level has shown is then the least.
-                factor = found if nodes >= FEWEST_NODES else max(found, factor)
-            factors.append(factor)
-        return factors
+    def factor(self) -> float:
+        """Factor of the differences between places, learned on the last measured level."""
+        return self._learn_factor(self._measured - 1)
+
+    def _learn_factor(self, i: int) -> float:
+        """Learn the factor on a measured level; 1 on the root, which is no place among others."""
+        if i < 1:
+            return 1.0
+        people, share = self.tree.count[i], self._share_above(i)
+        differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
+        factor, nodes = learn_factor(self.held[i] - people * share, differ, noise)
+        # Few nodes tell little: what the coarser level shows is then the least.
+        return factor if nodes >= FEWEST_NODES else max(factor, self._learn_factor(i - 1))
 
     @cached_property
     def left(self) -> list[FloatArray]:
         """Variances that remain of the nodes' own counts, by level: float64[n] each."""
         remaining = []
-        for i, factor in enumerate(self.factors):
-            people, share = self.tree.count[i], self._share_above(i)
-            left = differ = TAILS * factor * difference(people, share)
-            if np.isfinite(self.noise[0, i]):
-                noise = self._noise_of(i)
-                left = noise * differ / (noise + differ) if i else np.full(1, noise)
+        for i, people in enumerate(self.tree.count):
+            share = self._share_above(i)
+            differ = TAILS * self.factor * difference(people, share)
+            if i >= self._measured:
+                left = differ
+            else:
+                left = np.full(people.size, self._noise_of(i))
+                # Areas above the last measured level are few, and tell too little of how they
+                # differ.
+                if 0 < i == self._measured - 1:
+                    left = left * differ / (left + differ)
             # Counts are rounded at random.
             remaining.append(left + np.minimum(people * share, COIN))
         return remaining
@@ -325,6 +337,8 @@ class Sum:
             if i == len(self.held) - 1:
                 estimate.variance[some] = self.estimates[i].variance[at]
             missing[some] = False
+        # Nobody was released, so that nothing is known of shares: any part may be all of a cell.
+        estimate.share[missing] = 1.0
         return estimate
 
     def of_region(self, key: KeyArray) -> PartEstimates:

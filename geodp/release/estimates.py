@@ -72,8 +72,9 @@ class PartErrors:
         # Parts of a cell sum up to the cell exactly, so all parts have no error beyond the map's.
         totals = self.map.estimate_all([cells for cells, _ in split], interval=interval)
         return [
-            self.estimate_sum(cells, parts, total)
-            for (cells, parts), total in zip(split, totals, strict=True)
+            # Sums of nodes are floats, and released counts are added up as whole numbers.
+            self.estimate_sum(cells, parts, int(self.table.counts_at(region.key).sum()), total)
+            for region, (cells, parts), total in zip(regions, split, totals, strict=True)
         ]
 
     def _divide(self, region: Region) -> tuple[KeyArray, IntArray]:
@@ -89,14 +90,16 @@ class PartErrors:
             )
         return cells, parts
 
-    def estimate_sum(self, cells: KeyArray, parts: IntArray, total: Estimate) -> Estimate:
-        """Estimate some parts of cells from the estimate of all parts together."""
+    def estimate_sum(
+        self, cells: KeyArray, parts: IntArray, count: int, total: Estimate
+    ) -> Estimate:
+        """Estimate some parts of cells from the estimate of all parts together.
+
+        ``count``: their released sum.
+        """
         if parts.size == self.split.joint.parts or not cells.size:
             return total
-        sums = self.add_up(parts)
-        at, some = sums.tree.find(cells)
-        count = int(sums.held[-1][at[some]].sum())
-        estimates = sums.of_region(cells)
+        estimates = self.add_up(parts).of_region(cells)
         (low,), (high,) = intervals_around(
             np.array([float(count)]),
             estimates,

@@ -74,7 +74,8 @@ def slow_variance(split, held, part, region):
         for node in nodes:
             share, tau = own[above[node]] / people[above[node]], TAILS * factor * expected[node]
             if noise[node] < np.inf:
-                tau = tau * noise[node] / (tau + noise[node]) if level else noise[node]
+                is_last = 0 < level == VARIANCES.index(np.inf) - 1
+                tau = tau * noise[node] / (tau + noise[node]) if is_last else noise[node]
             tau += min(people[node] * share, 0.25)
             f = inside[node] / people[node]
             outer = inside[above[node]] / people[above[node]] if level else 0
@@ -162,3 +163,14 @@ def test_the_factor_of_differences_is_found_behind_the_noise_and_shrinkage(true)
     assert nodes == pytest.approx((differ / (differ + noise)).sum(), rel=0.1)
     # Never below the truth, and above it by the allowance for the number of nodes.
     assert true < factor < true * (1 + 4 * np.sqrt(2 / nodes))
+
+
+def test_of_a_release_of_nobody_any_part_may_be_everybody():
+    """Whoever was lost with the map may have any label."""
+    none = ReleasedTable(split_grid(GRID).map, np.empty(0, np.uint64), np.empty(0, np.int64), EVENT)
+    steps = (StepNoise(1, PARTS, np.array([VARIANCES])),)
+    empty = Split(split_grid(GRID), none, MapTree.of(none, STRIDES), steps)
+    found = empty.add_up(np.array([1]), np.empty(0)).of_region(np.arange(9, dtype=np.uint64))
+    low, high = around(np.zeros(1), found, np.zeros(1), (np.zeros(1), np.array([217.5])))
+    assert low[0] == 0
+    assert high[0] >= 217.5

@@ -39,7 +39,7 @@ def copy_project(copy):
     """
     package = Path(geodp.__file__).parent
     shutil.copytree(package, copy / "geodp")
-    for kernels in package.rglob("kernels"):
+    for kernels in filter(Path.is_dir, package.rglob("kernels")):
         face = copy / "geodp" / kernels.relative_to(package) / "__init__.py"
         with face.open("a", encoding="utf-8") as opened:
             opened.write(f"__path__ = [{str(kernels)!r}]\n")

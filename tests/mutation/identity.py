@@ -29,7 +29,7 @@ VERSION = re.compile(r"^(?:\w+_)?(?:version|format|schema)$", re.IGNORECASE)
 CARDS = (
     *("kinds/**/card.py", "kinds/**/kind.py", "local/round.py"),
     *("privacy/assumption.py", "privacy/event.py", "privacy/selected.py"),
-    *("table/card.py", "table/reading.py", "table/stated/*.py", "table/withdrawal.py"),
+    *("table/card.py", "table/reading.py", "table/stated/*.py"),
 )
 """Files of the dataclasses of cards and events, whose fields are written or hashed in order."""
 

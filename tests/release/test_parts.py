@@ -8,6 +8,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.grid.region import Region
 from geodp.io.verify.verify import verify
 from geodp.release.opening import errors_of
 from tests.refusals import refuses
@@ -161,3 +162,14 @@ def test_intervals_of_parts_hold_the_truth(epsilon):
             sums.append(one.low <= true <= one.high)
     assert (np.mean(held, axis=0) > 0.93).all()
     assert np.mean(sums) >= 0.9
+
+
+def test_counts_above_2_to_the_53_are_added_up_as_whole_numbers():
+    grid = geodp.Grid.regular((4, 4)).with_attribute("sex", ["f", "m"])
+    many = np.random.default_rng(1).integers(1 << 54, 1 << 55, (4, 4, 2))
+    release = geodp.publish(geodp.CountTable.from_dense(many, grid), epsilon=1, contribution=1)
+    rows, columns = np.indices((4, 3)).reshape(2, -1)
+    for label in ("f", "m"):
+        region = Region.of_map(grid, rows, columns, {"sex": label})
+        summed = int(release.table.counts_at(region.key).sum())
+        assert release.estimate(region).value == summed

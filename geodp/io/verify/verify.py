@@ -66,7 +66,7 @@ def verify(
         The release's folder, or its ``public`` folder alone.
     errors : callable, optional
         Computes the release again: its card, the intervals of its cells and the view that its
-        files are written from, such as :func:`geodp.release.settlements.errors_of`. Without it
+        files are written from, such as :func:`geodp.release.opening.errors_of`. Without it
         intervals are only required to contain their counts, and the card not to contradict its
         budget.
     open_view : callable, optional

@@ -168,7 +168,12 @@ class Census(JointRelease[CensusCard]):
                 named[one.name] = (
                     total
                     if errors is None
-                    else errors.estimate_sum(region.key, self.number_parts(one), total)
+                    else errors.estimate_sum(
+                        region.key,
+                        self.number_parts(one),
+                        int(self.count_cells(one, region.key).sum()),
+                        total,
+                    )
                 )
         return estimates
 

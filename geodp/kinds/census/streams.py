@@ -420,4 +420,4 @@ def _fit_parts(
     """Fit parts to released counts of cells."""
     if not cell.size:
         return cell, count, count
-    return group.fit(group.schedule.list_nodes(cell, count), measured)
+    return group.fit(group.schedule.list_nodes(cell, count), measured, ())

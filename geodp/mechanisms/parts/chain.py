@@ -130,15 +130,11 @@ class Group:
         self,
         levels: list[PartNodes],
         measured: list[Measured],
-        marginals: Sequence[MeasuredMarginal] = (),
+        marginals: Sequence[MeasuredMarginal],
     ) -> PartCounts:
-        """Apportion the released counts of all levels by what was measured: cells, parts, counts.
-
-        ``levels``: at least one node each, all of them among those that were measured.
-        """
+        """Apportion released counts of all levels by what was measured: cells, parts, counts."""
         goals = [(one.marginal, one.measured[0].z) for one in marginals]
-        at = measured[0].at(levels[0].prefix)
-        allotted = self.share_root(levels[0], measured[0].z[at][0], goals)
+        allotted = self.share_root(levels[0], measured[0].z[0], goals)
         results = [(levels[0].prefix, allotted)]
         for i in range(1, len(levels)):
             allotted = np.concatenate([part for _, part in results])
