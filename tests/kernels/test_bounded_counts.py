@@ -4,11 +4,7 @@ import itertools
 
 import numpy as np
 
-<<<<<<<< HEAD:tests/kernels/test_bounded_counts.py
-from geodp.kernels import bounded_counts
-========
-from geodp.kinds.households import kernels
->>>>>>>> fx:tests/kinds/households/test_kernels.py
+from geodp.kernels import bounded_counts as kernels
 from tests.reference import households as reference
 
 TREES = 150
@@ -52,20 +48,12 @@ def run_kernels(children, measured, noise, closed, cap, uniform):
     for i in reversed(range(len(firsts))):
         sums, numbers = np.array(closed[i]).T.copy()
         others = sums, numbers * noise[i + 1]
-<<<<<<<< HEAD:tests/kernels/test_bounded_counts.py
-        bounded_counts.combine(firsts[i], z[i + 1], variance[i + 1], *others, noise[i], z[i], variance[i])
-========
         kernels.combine(firsts[i], z[i + 1], variance[i + 1], *others, noise[i], z[i], variance[i])
->>>>>>>> fx:tests/kinds/households/test_kernels.py
     count = np.clip(np.floor(z[0] + uniform[0][0]).astype(np.int64), 0, cap[0][0])
     for i, first in enumerate(firsts):
         below = np.empty(z[i + 1].size, np.int64)
         bounds = np.array(cap[i + 1])
-<<<<<<<< HEAD:tests/kernels/test_bounded_counts.py
-        bounded_counts.apportion(
-========
         kernels.apportion(
->>>>>>>> fx:tests/kinds/households/test_kernels.py
             first, count, np.array(uniform[i + 1]), z[i + 1], variance[i + 1], bounds, below
         )
         sums = np.add.reduceat(below, first[:-1])
@@ -91,22 +79,14 @@ def test_estimates_are_those_of_the_definition_to_the_last_bit():
         cells = np.array(measured[-1], float), np.full(len(measured[-1]), noise[-1])
         sums, numbers = np.array(closed[-1]).T.copy()
         others = sums, numbers * noise[-1]
-<<<<<<<< HEAD:tests/kernels/test_bounded_counts.py
-        bounded_counts.combine(first, *cells, *others, noise[-2], above, spread)
-========
         kernels.combine(first, *cells, *others, noise[-2], above, spread)
->>>>>>>> fx:tests/kinds/households/test_kernels.py
         assert above.tolist() == z[-2]
         assert spread.tolist() == variance[-2]
 
 
 def apportion(total, z, variance, cap, uniform):
     count = np.empty(len(z), np.int64)
-<<<<<<<< HEAD:tests/kernels/test_bounded_counts.py
-    bounded_counts.apportion(
-========
     kernels.apportion(
->>>>>>>> fx:tests/kinds/households/test_kernels.py
         np.array([0, len(z)]),
         np.array([total]),
         np.array([uniform]),

@@ -259,7 +259,10 @@ class Census(JointRelease[CensusCard]):
             for name, one in self.releases.items()
             if one.grid.attributes
         }
-        named = (Margin(one.name, one.of, labels.get(one.name, ())) for one in numbered.margins)
+        named = []
+        for each in numbered.margins:
+            inside = labels.get(each.of, ())[int(each.within)] if each.within else ""
+            named.append(Margin(each.name, each.of, labels.get(each.name, ()), inside))
         margins = Margins(tuple(named), numbered.households)
         streams = method.streams(first.grid, event)
         events = {}
@@ -321,6 +324,15 @@ def list_constraints(margins: Margins) -> tuple[Constraint[Census], ...]:
         Constraint(f"The parts of {one.name} add up to {one.of}.", _adds_up(one))
         for one in margins.margins
     ]
+    sums += [
+        Constraint(
+            f"{one.name} divides the label {one.within} of {one.of} alone: elsewhere its label is "
+            f"{one.labels[-1]}.",
+            _is_within(margins, one),
+        )
+        for one in margins.margins
+        if one.within
+    ]
     if margins.households:
         sums.append(Constraint("Households are at most as many as persons.", _are_at_most_persons))
     return tuple(sums)
@@ -339,6 +351,19 @@ def _adds_up(margin: Margin) -> Callable[[Census], bool]:
         of = outer.join(cell, part // len(margin.labels))
         key, count = coalesce(of, np.asarray(inner.count, np.int64))
         return np.array_equal(key, whole.key) and np.array_equal(count, whole.count)
+
+    return holds
+
+
+def _is_within(margins: Margins, margin: Margin) -> Callable[[Census], bool]:
+    """Return the check that a margin has no parts but those that may occur."""
+    parts = margins.list_parts(margin.name)
+
+    def holds(census: Census) -> bool:
+        table = census.releases[margin.name].table
+        joint = split_grid(table.grid)
+        assert joint is not None
+        return bool(np.isin(joint.split(table.key)[1], parts).all())
 
     return holds
 

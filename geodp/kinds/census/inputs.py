@@ -95,6 +95,7 @@ class CensusTables:
         households: CountTable | None = None,
         household_margins: Mapping[str, CountTable] | None = None,
         rest: Mapping[str, str] | None = None,
+        within: Mapping[str, tuple[str, str]] | None = None,
         columns: Sequence[Column] = (),
         contradictions: Contradictions | None,
     ) -> CensusTables:
@@ -107,24 +108,20 @@ class CensusTables:
         """
         if contradictions not in ("refuse", "fit"):
             raise UsageError(ASKED)
-        homes, rest = dict(household_margins or {}), dict(rest or {})
+        homes, rest, within = dict(household_margins or {}), dict(rest or {}), dict(within or {})
         given = [persons, *margins.values(), *homes.values()]
         if not all(isinstance(one, CountTable) for one in given) or (homes and households is None):
             raise UsageError(EXPECTED)
         listed = [
-            *(
-                _name_margin(persons.grid, name, one, PERSONS, rest)
-                for name, one in margins.items()
-            ),
-            *(
-                _name_margin(persons.grid, name, one, HOUSEHOLDS, rest)
-                for name, one in homes.items()
-            ),
+            _name_margin(persons.grid, name, one, of, rest.get(name), within.get(name, ()))
+            for of, some in ((PERSONS, margins), (HOUSEHOLDS, homes))
+            for name, one in some.items()
         ]
         relations = Margins(in_order(listed), households is not None)
-        if unknown := {*rest} - {one.name for one in listed}:
+        if unknown := {*rest, *within} - {one.name for one in listed}:
             raise UsageError(
-                f"The rest of {min(unknown)} is of no margin.", code="census-rest-unknown"
+                f"There is no margin {min(unknown)}, of which a rest or a part above is named.",
+                code="census-rest-unknown",
             )
         tables = {PERSONS: persons}
         if households is not None:
@@ -137,7 +134,7 @@ class CensusTables:
         for margin in relations.margins:
             table = {**margins, **homes}[margin.name]
             whole = _places(tables[margin.of])
-            parts = _complete(margin, table, whole, rest.get(margin.name))
+            parts = _complete(relations, margin, table, whole, margin.name in rest)
             if parts is None:
                 if contradictions == "refuse":
                     raise UsageError(CONTRADICTED.format(margin=margin.name, of=margin.of))
@@ -168,26 +165,30 @@ def _places(table: CountTable) -> TrueParts:
 
 
 def _name_margin(
-    ground: Grid, name: str, table: CountTable, population: str, rest: Mapping[str, str]
+    ground: Grid,
+    name: str,
+    table: CountTable,
+    population: str,
+    rest: str | None,
+    within: Sequence[str],
 ) -> Margin:
     """Read a margin of the attributes of its table's grid."""
-    *above, own = (one.name for one in table.grid.attributes) or ("",)
+    *above, own = ("", *(one.name for one in table.grid.attributes))
     expected = ground
     for one in table.grid.attributes:
         expected = expected.with_attribute(one.name, one.labels)
     if own != name or expected != table.grid:
         raise UsageError(EXPECTED)
     labels = table.grid.attributes[-1].labels
-    more = (rest[name],) if name in rest else ()
-    return Margin(name, above[-1] if above else population, (*labels, *more))
+    more = (() if rest is None else (rest,)) + (*within[1:],)
+    return Margin(name, above[-1] or population, (*labels, *more), *within[:1])
 
 
 def _complete(
-    margin: Margin, table: CountTable, whole: TrueParts, rest: str | None
+    relations: Margins, margin: Margin, table: CountTable, whole: TrueParts, has_rest: bool
 ) -> TrueParts | None:
     """Return the parts with their rest; None where they do not add up to what they divide."""
-    labels = len(margin.labels)
-    given = labels - (rest is not None)
+    labels, given = len(margin.labels), len(table.grid.attributes[-1].labels)
     places = _places(table)
     # Cells and parts that the margin divides, as one number each.
     of = places.part // given
@@ -200,16 +201,20 @@ def _complete(
         return None
     left = total.copy()
     left[at] -= sums
-    if rest is None and left.any():
+    part = (theirs % base).astype(np.int64)
+    # What is left is the rest, or outside of the part that the margin divides.
+    label = np.full(theirs.size, labels - 1)
+    if margin.within:
+        above = relations.path(margin.of)[-1].labels
+        inside = part % len(above) == above.index(margin.within)
+        label[inside] = given
+        if not inside[at].all() or (not has_rest and left[inside].any()):
+            return None
+    elif not has_rest and left.any():
         return None
     some = left > 0
     cell = np.concatenate([places.cell, theirs[some] // base])
-    part = np.concatenate(
-        [
-            of * labels + places.part % given,
-            (theirs[some] % base).astype(np.int64) * labels + labels - 1,
-        ]
-    )
+    part = np.concatenate([of * labels + places.part % given, (part * labels + label)[some]])
     return _in_order(cell, part, np.concatenate([places.count, left[some]]))
 
 
@@ -290,10 +295,10 @@ def name_columns(margins: Margins) -> tuple[Column, ...]:
     columns = [Column(name, name) for name in margins.populations]
     parts = []
     for one in margins.margins:
-        labels = [()]
+        labels: list[tuple[str, ...]] = [()]
         for each in margins.path(one.name):
             labels = [(*some, label) for some in labels for label in each.labels]
-        parts += [(one.name, each) for each in labels]
+        parts += [(one.name, labels[number]) for number in margins.list_parts(one.name)]
     plain = [" ".join(each) for _, each in parts]
     for (table, each), name in zip(parts, plain, strict=True):
         alone = plain.count(name) == 1 and name not in margins.populations

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+
+import numpy as np
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.typing import IntArray
 
 PERSONS, HOUSEHOLDS = "persons", "households"
 """Names of both populations, which are also those of their tables."""
@@ -26,7 +28,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True)
 class Margin:
-    """A partition of a population, or of every part of another margin.
+    """A partition of a population, or of the parts of another margin.
 
     Attributes
     ----------
@@ -36,11 +38,15 @@ class Margin:
         Name of the population, or of the margin whose parts it divides.
     labels : tuple of str
         Of its own attribute: every person, or every household, has exactly one.
+    within : str
+        Label of the margin ``of`` whose parts alone are divided; the last label is that of
+        everybody in its other parts, and of nobody else. Default: every part is divided.
     """
 
     name: str
     of: str
     labels: tuple[str, ...]
+    within: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,14 @@ class Margins:
                     f"The margin {one.name} needs from 2 to {MAX_LABELS} labels, each once.",
                     code="margin-labels",
                 )
+            above = self.path(one.of)
+            labels = above[-1].labels if above else ()
+            if one.within and (one.within not in labels or len(one.labels) == 2):
+                raise UsageError(
+                    f"The margin {one.name} divides what has the label {one.within!r}, which must "
+                    f"be one of {one.of}, and needs two labels there and one for all others.",
+                    code="margin-within",
+                )
             known.add(one.name)
 
     @property
@@ -110,9 +124,28 @@ class Margins:
         """Return the margins that divide a table further."""
         return tuple(one for one in self.margins if one.of == table)
 
-    def count_parts(self, table: str) -> int:
-        """Count the parts of a cell in a table."""
-        return prod(len(one.labels) for one in self.path(table))
+    def list_parts(self, table: str) -> IntArray:
+        """Return the numbers of a table's parts among all combinations of its labels: int64[n]."""
+        parts, above = np.zeros(1, np.int64), tuple[str, ...]()
+        for one in self.path(table):
+            label = np.arange(len(one.labels))
+            possible = np.ones((parts.size, label.size), bool)
+            if one.within:
+                inside = parts % len(above) == above.index(one.within)
+                possible = inside[:, None] != (label == label[-1])
+            parts = (parts[:, None] * label.size + label)[possible]
+            above = one.labels
+        return parts
+
+    def group_parts(self, margin: Margin) -> IntArray:
+        """Return where the parts of each divided part begin among a margin's, and their end.
+
+        Returns
+        -------
+        int64[m + 1]
+        """
+        of = self.list_parts(margin.name) // len(margin.labels)
+        return np.append(np.searchsorted(of, self.list_parts(margin.of)), of.size)
 
     def changes(self, table: str) -> int:
         """Count the parts of a table that one person changes at most, each by 1.
@@ -134,16 +167,21 @@ class Margins:
 
     def write(self) -> str:
         """Write names, numbers of labels and relations, as the setting of a method."""
-        sizes = (f"{one.name}/{len(one.labels)}/{one.of}" for one in self.margins)
-        return ";".join((*self.populations, *sizes))
+        written = []
+        for one in self.margins:
+            text = f"{one.name}/{len(one.labels)}/{one.of}"
+            if one.within:
+                text += f"/{self.path(one.of)[-1].labels.index(one.within)}"
+            written.append(text)
+        return ";".join((*self.populations, *written))
 
     @classmethod
     def read(cls, text: str) -> Margins:
         """Read what :meth:`write` has written; labels are numbers."""
         names = text.split(";")
         margins = []
-        for name, number, of in (one.split("/") for one in names if "/" in one):
-            margins.append(Margin(name, of, tuple(map(str, range(int(number))))))
+        for name, number, *of in (one.split("/") for one in names if "/" in one):
+            margins.append(Margin(name, of[0], tuple(map(str, range(int(number)))), *of[1:]))
         return cls(tuple(margins), HOUSEHOLDS in names)
 
 

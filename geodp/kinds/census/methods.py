@@ -1,4 +1,4 @@
-"""How the tables of a census are made, as their cards state it, with closed forms of their errors."""
+"""How the tables of a census are made, as their cards state it, and their errors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from geodp.table.counts import ReleasedTable, coalesce
 
 PROOF = (
     "one person changes, on each level, one count of the persons and one part of each of their "
-    "margins by 1, and, where households are counted, one count of these by 1 and two parts of each "
-    "of their margins; every table has an equal share of the budget and independent noise of its "
-    "own, and everything else is post-processing"
+    "margins by 1, and, where households are counted, one count of these by 1 and two parts of "
+    "each of their margins; every table has an equal share of the budget and independent noise of "
+    "its own, and everything else is post-processing"
 )
 """Why a release holds what it promises."""
 
@@ -98,8 +98,8 @@ class CensusTable(OfPyramid):
         counts = "one count" if number == 1 else "two counts"
         return (
             f"a person counted once changes {counts} of this table by 1 on each level; each of the "
-            f"{len(self.margins.tables)} tables has {self.margins.share} of the budget, and of that "
-            f"the levels, from the total to the cells, have these shares: {listed}"
+            f"{len(self.margins.tables)} tables has {self.margins.share} of the budget, and of "
+            f"that the levels, from the total to the cells, have these shares: {listed}"
         )
 
     def streams(self, ground: Grid, event: Measurement) -> Streams:
@@ -177,7 +177,9 @@ class CensusTable(OfPyramid):
         joint = split_grid(released.grid)
         assert joint is not None  # as the grid is supported
         cell, _ = joint.split(released.key)
-        on_map = ReleasedTable(joint.map, *coalesce(cell, released.count), released.event)
+        on_map = ReleasedTable(
+            joint.map, *coalesce(cell, np.asarray(released.count, np.int64)), released.event
+        )
         return self.pyramid.visited(on_map) * joint.parts
 
 

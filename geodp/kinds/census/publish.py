@@ -60,6 +60,7 @@ def publish(
     households: CountTable | None = None,
     household_margins: Mapping[str, CountTable] | None = None,
     rest: Mapping[str, str] | None = None,
+    within: Mapping[str, tuple[str, str]] | None = None,
     columns: Sequence[Column] = (),
     contradictions: Contradictions,
     method: str | None = None,
@@ -83,6 +84,9 @@ def publish(
     rest : mapping of str to str, optional
         Names of the rest of margins that not everybody is in: ``{"employed": "not employed"}``. It
         is what the given labels leave, is measured, and needs no counts.
+    within : mapping of str to pairs of str, optional
+        Margins that divide one label only of the margin above: that label, and the label of
+        everybody else. ``{"size": ("private", "not private")}``: sizes of private households.
     columns : sequence of Column, optional
         Columns of the whole table, each a sum of parts; default: a column for each part.
     contradictions : {"refuse", "fit"}
@@ -131,6 +135,7 @@ def publish(
         households=households,
         household_margins=household_margins,
         rest=rest,
+        within=within,
         columns=columns,
         contradictions=contradictions,
     )
@@ -181,13 +186,13 @@ class CensusDesign:
         named: tuple[Plain, ...] = (
             ("version", CensusTable.version),
             *grid_components(streams.ground).items(),
-            *(("margin", (one.name, one.of, one.labels)) for one in streams.margins.margins),
+            *(
+                ("margin", (one.name, one.of, one.within, *one.labels))
+                for one in streams.margins.margins
+            ),
             ("tables", streams.margins.tables),
             ("fanouts", streams.fanouts),
-            *(
-                ("laws", (name, *(law.identity for law in streams.laws(name))))
-                for name in streams.margins.tables
-            ),
+            *(("laws", (name, _laws_of(streams, name))) for name in streams.margins.tables),
             ("whole", loss_fields(self.event)),
         )
         arrays = (
@@ -215,6 +220,11 @@ class CensusDesign:
         made = fill_tables(previews.values(), tables, describe_maps(tables), charge)
         releases = dict(zip(previews, made, strict=True))
         return replace(self.preview, releases=releases).with_charge(charge)
+
+
+def _laws_of(streams: Streams, table: str) -> tuple[Plain, ...]:
+    """Return the laws of a table's noise by level."""
+    return tuple(law.identity for law in streams.laws(table))
 
 
 def _arrays_of(table: CountTable) -> tuple[Any, Any]:

@@ -98,7 +98,7 @@ class Streams:
 
     @cached_property
     def finer(self) -> Schedule:
-        """All levels on which parts are fitted: few children each, as places resemble neighbours."""
+        """All levels on which parts are fitted: few children each, as near places are alike."""
         fanouts, radices = list[int](), [*self.ground.order.radices]
         for fanout in self.schedule.fanouts:
             some, part = 1, list[int]()
@@ -122,7 +122,9 @@ class Streams:
         """
         variance = np.array([variance_of(law) for law in self.laws(table)])
         for one in self.margins.inside(table):
-            sums = len(one.labels) * self.variances(one.name)
+            # Of the part with the most parts: others are at most as uncertain.
+            most = int(np.diff(self.margins.group_parts(one)).max())
+            sums = most * self.variances(one.name)
             variance = variance * sums / (variance + sums)
         return variance
 
@@ -220,7 +222,11 @@ def release_streams(
             for table in streams.margins.tables
         }
         groups = {
-            one.name: Group(_chain(streams, one, keys[one.name]), 0, truth.parts[one.name])
+            one.name: Group(
+                _chain(streams, one, keys[one.name]),
+                0,
+                _renumber(truth.parts[one.name], streams.margins.list_parts(one.name)),
+            )
             for one in streams.margins.margins
         }
         tree = _measure(streams, truth, keys, groups)
@@ -229,9 +235,14 @@ def release_streams(
 
 def _chain(streams: Streams, margin: Margin, key: NoiseKey) -> PartsPass:
     """Make the pass that measures all parts of a margin together."""
-    parts = streams.margins.count_parts(margin.name)
+    parts = int(streams.margins.list_parts(margin.name).size)
     step = replace(WHOLE, parts=parts, last=parts)
     return PartsPass(streams.ground, streams.schedule, streams.event, key, step)
+
+
+def _renumber(truth: TrueParts, parts: IntArray) -> TrueParts:
+    """Replace the numbers of parts by their places among those that there are."""
+    return TrueParts(truth.cell, np.searchsorted(parts, truth.part), truth.count)
 
 
 def _measure(
@@ -284,9 +295,9 @@ def _combine_sums(
     of = {name: one.z for name, one in parts.items()} | {n: one[:, None] for n, one in z.items()}
     spread = {name: one.variance for name, one in parts.items()} | variance
     for margin in reversed(margins.margins):
-        labels, whole = len(margin.labels), of[margin.of]
-        sums = np.add.reduce(of[margin.name].reshape(*whole.shape, labels), axis=2)
-        noise = labels * spread[margin.name]
+        whole, ends = of[margin.of], margins.group_parts(margin)
+        sums = np.add.reduceat(of[margin.name], ends[:-1], axis=1)
+        noise = int(np.diff(ends).max()) * spread[margin.name]
         weight = noise / (noise + spread[margin.of])
         whole[:] = weight[:, None] * whole + (1 - weight)[:, None] * sums
         spread[margin.of][:] *= weight
@@ -337,7 +348,8 @@ def _fit(
             levels.insert(0, _combine_below(own, levels[0] if levels else None, fanout))
         group = groups[margin.name]
         finer = replace(group, chain=replace(group.chain, schedule=fine))
-        released[margin.name] = _fit_margin(finer, margin, levels, released[margin.of])
+        whole = released[margin.of]
+        released[margin.name] = _fit_margin(finer, streams.margins, margin, levels, whole)
     return released
 
 
@@ -368,14 +380,15 @@ def _fit_population(
 ) -> list[IntArray]:
     """Fit whole counts of a population to all nodes, at most ``most`` at each: by level."""
     levels = tree.levels
-    rows = [level.node.searchsorted(one.prefix) for level, one in zip(levels, tree.opened)]
+    rows = [
+        level.node.searchsorted(one.prefix) for level, one in zip(levels, tree.opened, strict=False)
+    ]
     for i in range(len(levels) - 2, -1, -1):
         above, below, at = levels[i], levels[i + 1], rows[i]
         z, variance = above.z[name][at], above.variance[name][at]
-        nothing = np.zeros((2, at.size))
-        own = float(streams.variances(name)[i])
+        nothing, own = np.zeros(at.size), float(streams.variances(name)[i])
         bounded_counts.combine(
-            below.first, below.z[name], below.variance[name], *nothing, own, z, variance
+            below.first, below.z[name], below.variance[name], nothing, nothing, own, z, variance
         )
         above.z[name][at], above.variance[name][at] = z, variance
     counts = list[IntArray]()
@@ -391,24 +404,30 @@ def _fit_population(
 
 
 def _fit_margin(
-    group: Group, margin: Margin, measured: list[Measured], whole: Counts | PartCounts
+    group: Group,
+    margins: Margins,
+    margin: Margin,
+    measured: list[Measured],
+    whole: Counts | PartCounts,
 ) -> PartCounts:
     """Fit the parts of a margin to the released counts that it divides."""
     if len(whole) == 2:
         return _fit_parts(group, measured, *whole)
     cell, part, count = whole
-    number, labels = group.parts // len(margin.labels), len(margin.labels)
+    divided, ends = margins.list_parts(margin.of), margins.group_parts(margin)
+    parts = margins.list_parts(margin.name)
     results = list[PartCounts]()
-    for one in range(number):
-        some, columns = part == one, slice(one * labels, (one + 1) * labels)
-        step = Step(0, number, labels, labels, 1)
-        inner = Group(replace(group.chain, step=step), one, group.truth)
+    for number, of in enumerate(divided):
+        some, columns = part == of, slice(ends[number], ends[number + 1])
+        labels = int(ends[number + 1] - ends[number])
+        step = Step(0, divided.size, labels, labels, 1)
+        inner = Group(replace(group.chain, step=step), number, group.truth)
         found = _fit_parts(
             inner,
             [replace(each, z=each.z[:, columns]) for each in measured],
             *(cell[some], count[some]),
         )
-        results.append((found[0], found[1] + one * labels, found[2]))
+        results.append((found[0], parts[columns][found[1]], found[2]))
     cell, part, count = (np.concatenate(arrays) for arrays in zip(*results, strict=True))
     order = np.lexsort((part, cell))
     return cell[order], part[order], count[order]
