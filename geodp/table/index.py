@@ -192,6 +192,11 @@ class TablesCard(IndexCard):
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
+    @property
+    def enclosed(self) -> tuple[str, ...]:
+        """Names of the folders of earlier releases that are enclosed as they were published."""
+        return ()
+
     def name_count(self, table: str) -> str:
         """Return the name of what a table counts."""
         return self.counts.get(table, table)

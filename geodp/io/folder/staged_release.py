@@ -364,6 +364,8 @@ class StagedPeriods(StagedTables):
 def write_release(release: Any, folder: Path) -> None:
     """Write the tables, the joint files and the index of a release into an empty public folder."""
     tables = write_tables(release.table_views, folder)
+    for name, source in release.enclosed.items():
+        shutil.copytree(source, folder / name)
     files, left_out = release.write_joint(folder)
     write_index(folder, replace(release.index, tables=tables, files=files, left_out=left_out))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -14,26 +15,36 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import USUAL, Estimate
 from geodp.accuracy.interval_arithmetic import Figures
 from geodp.errors import Rule, VerificationError
+from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint as Parts
 from geodp.grid.joint import split_grid
 from geodp.grid.region import Region
+from geodp.io.folder.kinds import find_card
+from geodp.io.folder.manifest import sha256
 from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
 from geodp.io.write.tables import RowErrors, six_digits, widen
 from geodp.io.write.view import JointView, View
 from geodp.kinds.census.inputs import require_columns
-from geodp.kinds.census.kind import CensusCard, Column
+from geodp.kinds.census.kind import GIVEN, CensusCard, Column, StatedGiven
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
-from geodp.kinds.census.methods import PROOF, CensusTable
+from geodp.kinds.census.methods import PROOF, CensusTable, GivenNoise
+from geodp.kinds.census.streams import Streams
+from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.release.composite import JointRelease
 from geodp.release.maps import describe_maps
-from geodp.release.opening import open_release
+from geodp.release.opening import open_release, open_written
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, TablesGuarantee, state_event
 from geodp.typing import KeyArray
+
+SAME_PERSONS = Assumption(
+    "given", "The given release and this input count the same persons.", "operator"
+)
+"""The assumption of a release whose persons were published before."""
 
 JOINT = "census-table"
 """Name of the files that show all columns, without their endings."""
@@ -94,17 +105,31 @@ class Census(JointRelease[CensusCard]):
         All tables by name, the persons first.
     index : CensusCard
         What all tables share: margins, columns, guarantee and charge.
+    given : Path or None
+        Public folder of the earlier release whose persons are kept.
     """
 
     __repr__ = one_line
 
     releases: Mapping[str, Release] = field(repr=False)
     index: CensusCard
+    given: Path | None = field(default=None, repr=False)
 
     @property
     def tables(self) -> dict[str, Release]:
-        """All tables by name."""
-        return {**self.releases}
+        """All measured tables by name."""
+        given = () if self.index.given is None else (PERSONS,)
+        return {name: one for name, one in self.releases.items() if name not in given}
+
+    @property
+    def ground(self) -> Grid:
+        """The map."""
+        return self.releases[PERSONS].grid
+
+    @property
+    def enclosed(self) -> dict[str, Path]:
+        """The public folder of the earlier release that a copy of is enclosed, by its name."""
+        return {} if self.given is None else {GIVEN: self.given}
 
     @property
     def margins(self) -> Margins:
@@ -130,9 +155,9 @@ class Census(JointRelease[CensusCard]):
         """Return the release with a public fact more on the card of every table."""
         told = {
             name: replace(one, public_facts=(*one.public_facts, fact))
-            for name, one in self.releases.items()
+            for name, one in self.tables.items()
         }
-        return replace(self, releases=told)
+        return replace(self, releases={**self.releases, **told})
 
     def estimate(self, region: Any, *, interval: str = USUAL) -> dict[str, Estimate]:
         """Estimate every column in a region, with 95 % intervals.
@@ -247,13 +272,14 @@ class Census(JointRelease[CensusCard]):
 
         Raises VerificationError for tables that no release of a census has.
         """
-        first = self.releases[PERSONS]
+        ground, first = self.ground, next(iter(self.tables.values()))
         method, event = first.method, cast(Measurement, first.event)
         differs = Rule("census-tables-differ", "The tables are not those of one census.")
         require(isinstance(method, CensusTable), differs)
         assert isinstance(method, CensusTable)
         numbered = method.margins
         require(tuple(self.releases) == numbered.tables, differs)
+        require(bool(method.given) == (self.index.given is not None), differs)
         labels = {
             name: one.grid.attributes[-1].labels
             for name, one in self.releases.items()
@@ -264,10 +290,12 @@ class Census(JointRelease[CensusCard]):
             inside = labels.get(each.of, ())[int(each.within)] if each.within else ""
             named.append(Margin(each.name, each.of, labels.get(each.name, ()), inside))
         margins = Margins(tuple(named), numbered.households)
-        streams = method.streams(first.grid, event)
+        joint = split_grid(first.grid)
+        require(joint is not None and joint.map == ground, differs)
+        streams = method.streams(ground, event)
         events = {}
-        for name, one in self.releases.items():
-            require(one.grid == margins.grid(first.grid, name), differs)
+        for name, one in self.tables.items():
+            require(one.grid == margins.grid(ground, name), differs)
             own = replace(method, table=name)
             events[name] = streams.event_of(name, own.spec)
         try:
@@ -275,14 +303,63 @@ class Census(JointRelease[CensusCard]):
         except ValueError as error:
             raise VerificationError(str(error), code="census-columns") from None
         total = name_event(streams.event)
-        identity = describe_maps(one.table for one in self.releases.values())
-        index = make_index(total, margins, self.index.columns, self.index.contradictions)
-        return Rebuilt(index, events, (describe_release(total), identity), total.loss)
+        identity = describe_maps(one.table for one in self.tables.values())
+        given = self._state_given(method, streams)
+        index = make_index(total, margins, self.index.columns, self.index.contradictions, given)
+        facts = (describe_release(total, given), identity)
+        return Rebuilt(index, events, facts, streams.measured_event.loss)
+
+    def _state_given(self, method: CensusTable, streams: Streams) -> StatedGiven | None:
+        """State the enclosed release of which the persons are; VerificationError for another."""
+        if self.given is None:
+            return None
+        persons = self.releases[PERSONS].event
+        other = Rule("census-given-differs", "The tables were not made of the enclosed release.")
+        require(isinstance(persons, Measurement), other)
+        assert isinstance(persons, Measurement)
+        require(method.given == GivenNoise.of(persons).write(), other)
+        opened = open_written(self.given)
+        before = opened.index.guarantee if isinstance(opened, Census) else persons
+        new = streams.measured_event
+        amount, total = (
+            (before.epsilon, streams.event.epsilon)
+            if new.rho is None
+            else (before.rho, streams.event.rho)
+        )
+        require(amount is not None and total == Fraction(amount) / (1 - streams.new), other)
+        return StatedGiven(digest_release(self.given), before.spends, new.spends)
 
 
 def open_census(folder: Path, card: CensusCard) -> Census:
     """Open the tables in a public folder, which its index lists."""
-    return Census({one.name: open_release(folder / one.name) for one in card.tables}, card)
+    tables = {one.name: open_release(folder / one.name) for one in card.tables}
+    if card.given is None:
+        return Census(tables, card)
+    persons = choose_persons(open_written(folder / GIVEN))
+    if persons is None:
+        raise VerificationError(
+            "The enclosed release has no persons.", code="census-given-without-persons"
+        )
+    return Census({PERSONS: persons, **tables}, card, folder / GIVEN)
+
+
+def digest_release(folder: Path) -> str:
+    """Return the SHA-256 of the card in a public folder, which states the digests of all files."""
+    card = find_card(folder)
+    assert card is not None  # as the folder was verified
+    return sha256(card)
+
+
+def choose_persons(opened: object) -> Release | None:
+    """Return the table of persons of an opened release; None where there is none."""
+    if isinstance(opened, Census):
+        return opened.releases[PERSONS]
+    if not isinstance(opened, Release) or opened.grid.attributes:
+        return None
+    whole = (
+        np.issubdtype(opened.table.count.dtype, np.integer) and not (opened.table.count < 0).any()
+    )
+    return opened if whole else None
 
 
 def name_event(event: Measurement) -> Measurement:
@@ -290,23 +367,36 @@ def name_event(event: Measurement) -> Measurement:
     return replace(event, mechanism="census")
 
 
-def describe_release(event: Measurement) -> str:
+def describe_release(event: Measurement, given: StatedGiven | None) -> str:
     """Describe, for the card of one table, the release that it is a part of."""
+    if given is None:
+        return (
+            "that it is one of the tables of a release of a census; together they spend "
+            f"{event.spends}, charged once"
+        )
     return (
-        "that it is one of the tables of a release of a census; together they spend "
-        f"{event.spends}, charged once"
+        "that it is one of the tables of a release of a census, which divide the persons of an "
+        f"earlier release; together they spend {event.spends}: {given.spent} for that, and "
+        f"{given.new}, charged once, for these"
     )
 
 
 def make_index(
-    event: Measurement, margins: Margins, columns: Iterable[Column], contradictions: str
+    event: Measurement,
+    margins: Margins,
+    columns: Iterable[Column],
+    contradictions: str,
+    given: StatedGiven | None,
 ) -> CensusCard:
     """Make the index of a release that is not drawn yet; ``event``: of all tables together."""
     counted = COUNTED.format(event.unit, event.contribution)
     guarantee = TablesGuarantee(
         source=PROOF,
         **state_event(event, "any result of these tables together"),
-        assumptions=(replace(event.assumption, statement=counted),),
+        assumptions=(
+            replace(event.assumption, statement=counted),
+            *(() if given is None else (SAME_PERSONS,)),
+        ),
     )
     return CensusCard.state(
         event,
@@ -314,6 +404,7 @@ def make_index(
         margins=margins.margins,
         columns=tuple(columns),
         contradictions=contradictions,
+        given=given,
         constraints=tuple(one.sentence for one in list_constraints(margins)),
     )
 

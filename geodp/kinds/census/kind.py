@@ -9,6 +9,7 @@ from geodp.kinds.census.margins import Margin
 from geodp.release.index_kind import IndexKind
 from geodp.table.index import TablesCard
 from geodp.table.plain import before
+from geodp.table.stated.release import Digest
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,27 @@ class Column:
     parts: tuple[tuple[str, ...], ...] = ()
 
 
+GIVEN = "given"
+"""Folder of the copy of an earlier release whose persons are kept."""
+
+
+@dataclass(frozen=True)
+class StatedGiven:
+    """What an index says of the earlier release of the same persons that it keeps.
+
+    Attributes
+    ----------
+    sha256 : str
+        Of its card, which states the digests of all of its files.
+    spent, new : str
+        The budgets of the earlier release, and of what is new.
+    """
+
+    sha256: Digest
+    spent: str
+    new: str
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CensusCard(TablesCard, kind="census"):
     """The contents of ``census.json``.
@@ -42,12 +64,20 @@ class CensusCard(TablesCard, kind="census"):
         Columns of the whole table, in their order.
     contradictions : {"refused", "fitted"}
         What was done where the input contradicts its own relations. Whether it did, is not told.
+    given : StatedGiven or None
+        The earlier release in the folder ``given``, whose persons are kept as they are.
     """
 
     schema: Literal["geodp-census-1"]
     margins: tuple[Margin, ...] = field(metadata=before("constraints"))
     columns: tuple[Column, ...] = field(metadata=before("constraints"))
     contradictions: Literal["refused", "fitted"] = field(metadata=before("constraints"))
+    given: StatedGiven | None = field(metadata=before("constraints"))
+
+    @property
+    def enclosed(self) -> tuple[str, ...]:
+        """The folder of the earlier release whose persons are kept."""
+        return () if self.given is None else (GIVEN,)
 
     def name_count(self, table: str) -> str:
         """Return the name of what a table counts, such as ``persons_by_sex_age``."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -153,11 +152,6 @@ class Margins:
         Who joins a household or leaves it may take it to another part of each of its margins.
         """
         return 2 if self.path(table) and self.population(table) == HOUSEHOLDS else 1
-
-    @property
-    def share(self) -> Fraction:
-        """The share of the budget of every table."""
-        return Fraction(1, len(self.tables))
 
     def grid(self, ground: Grid, table: str) -> Grid:
         """Return the grid of a table; ``ground``: the map."""
