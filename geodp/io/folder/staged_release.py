@@ -53,6 +53,9 @@ VISITED = 4
 LONGEST_ENDING = 32
 """Characters behind the name of the count in a file's name, of journals of databases too."""
 
+KEPT = "enclosed"
+"""Folder of copies of earlier releases, from before the charge until they are published again."""
+
 SOME_CELLS = 1 << 12
 """Cells that noise alone may list; a large domain has more, but space is only estimated."""
 
@@ -325,6 +328,7 @@ class StagedTables(Staged):
             Releases whose joint files are tried, too.
         """
         listed = 0
+        self.enclose(empty)
         for name, view in empty.table_views.items():
             try_formats(view)
             try_longest_name(self.folder, view.name, f"{self.inside}{name}")
@@ -337,8 +341,21 @@ class StagedTables(Staged):
 
     def write(self, release: Any, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write tables, joint files, index and the operator's record; return their paths."""
-        write_release(release, self.make_public())
+        public, kept = self.make_public(), self.enclose(release)
+        for name in release.enclosed:
+            (kept / name).rename(public / name)
+        shutil.rmtree(kept)
+        write_release(release, public)
         return self.finish(restricted)
+
+    def enclose(self, release: Any) -> Path:
+        """Copy the earlier releases that a release encloses, unless this was done; return where."""
+        kept = self.folder / KEPT
+        kept.mkdir(exist_ok=True)
+        for name, source in release.enclosed.items():
+            if not (kept / name).exists():
+                shutil.copytree(source, kept / name)
+        return kept
 
 
 class StagedPeriods(StagedTables):
@@ -364,8 +381,6 @@ class StagedPeriods(StagedTables):
 def write_release(release: Any, folder: Path) -> None:
     """Write the tables, the joint files and the index of a release into an empty public folder."""
     tables = write_tables(release.table_views, folder)
-    for name, source in release.enclosed.items():
-        shutil.copytree(source, folder / name)
     files, left_out = release.write_joint(folder)
     write_index(folder, replace(release.index, tables=tables, files=files, left_out=left_out))
 

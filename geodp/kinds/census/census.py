@@ -41,8 +41,8 @@ from geodp.table.counts import coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, TablesGuarantee, state_event
 from geodp.typing import KeyArray
 
-SAME_PERSONS = Assumption(
-    "given", "The given release and this input count the same persons.", "operator"
+SAME_PERSONS = (
+    "The given release counts the same persons as this input, was published, and was charged"
 )
 """The assumption of a release whose persons were published before."""
 
@@ -327,7 +327,10 @@ class Census(JointRelease[CensusCard]):
             else (before.rho, streams.event.rho)
         )
         require(amount is not None and total == Fraction(amount) / (1 - streams.new), other)
-        return StatedGiven(digest_release(self.given), before.spends, new.spends)
+        # Where it was charged, only the operator knows.
+        assert self.index.given is not None  # as the release has a given one
+        source = self.index.given.source
+        return StatedGiven(digest_release(self.given), before.spends, new.spends, source)
 
 
 def open_census(folder: Path, card: CensusCard) -> Census:
@@ -395,7 +398,11 @@ def make_index(
         **state_event(event, "any result of these tables together"),
         assumptions=(
             replace(event.assumption, statement=counted),
-            *(() if given is None else (SAME_PERSONS,)),
+            *(
+                ()
+                if given is None
+                else (Assumption("given", SAME_PERSONS, "operator", given.source),)
+            ),
         ),
     )
     return CensusCard.state(

@@ -18,6 +18,7 @@ from geodp.kinds.census.census import Census, choose_persons, digest_release
 from geodp.kinds.census.kind import StatedGiven
 from geodp.kinds.census.methods import GivenNoise
 from geodp.privacy.event import Measurement
+from geodp.release.inputs import describe_charge
 from geodp.release.opening import open_written
 from geodp.release.release import Release
 
@@ -54,6 +55,13 @@ NOT_PRIVATE = Rule(
     "given-not-private",
     "The given release {} is NOT PRIVATE, as its noise had a fixed key: it reveals the counts that "
     "it was made from.",
+)
+
+NO_SOURCE = Rule(
+    "given-source-missing",
+    "The card of the given release {} states no charge to a ledger. Say where it was published and "
+    "charged (--given-source, given_source=): nobody else can tell it from exact counts that look "
+    "like a release.",
 )
 
 NO_ERRORS = Rule(
@@ -99,13 +107,15 @@ class Given:
         return replace(event, epsilon=event.epsilon + self.amount)
 
 
-def read_given(path: str | Path, ground: Grid, event: Measurement) -> Given:
+def read_given(path: str | Path, source: str | None, ground: Grid, event: Measurement) -> Given:
     """Open and verify an earlier release of the same persons.
 
     Parameters
     ----------
     path : path
         Its folder.
+    source : str or None
+        Where it was published and charged; not needed where its card states a charge.
     ground : Grid
         The map of the new release.
     event : Measurement
@@ -145,7 +155,11 @@ def read_given(path: str | Path, ground: Grid, event: Measurement) -> Given:
             for name, one, spends in (("theirs", own, spends), ("ours", event, event.spends))
         }
         raise UsageError(OTHER_PROMISE.format(given=shown, **promises))
-    stated = StatedGiven(digest_release(folder), spends, event.spends)
+    charge = opened.index.budget if isinstance(opened, Census) else release.charge
+    where = (source or describe_charge(charge)).strip()
+    if not where or not where.isprintable():
+        raise UsageError(NO_SOURCE.format(shown))
+    stated = StatedGiven(digest_release(folder), spends, event.spends, where)
     return Given(folder, release, amount, stated)
 
 

@@ -45,11 +45,14 @@ class StatedGiven:
         Of its card, which states the digests of all of its files.
     spent, new : str
         The budgets of the earlier release, and of what is new.
+    source : str
+        Its charge to a ledger, or where the operator says that it was published and charged.
     """
 
     sha256: Digest
     spent: str
     new: str
+    source: str
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

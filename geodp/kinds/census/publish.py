@@ -44,6 +44,12 @@ CONTRIBUTION = Rule(
     "(contribution=N), which is 1 if each person is counted once and is in one household.",
 )
 
+GivenPath = tuple[str | Path | None, str | None]
+"""Folder of a given release, and where it was published and charged."""
+
+NOT_GIVEN: GivenPath = (None, None)
+"""No given release."""
+
 LABEL = b"geodp census identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
 
@@ -66,6 +72,7 @@ def publish(
     columns: Sequence[Column] = (),
     contradictions: Contradictions,
     given: str | Path | None = None,
+    given_source: str | None = None,
     method: str | None = None,
     **options: Any,
 ) -> Census:
@@ -100,6 +107,9 @@ def publish(
         Folder of an earlier release of the same persons: a map, or a census. Its counts of persons
         are kept, to the last cell, and the whole budget goes to the margins. That both count the
         same persons, you vouch for; the new release holds both, and states the loss of both.
+    given_source : str, optional
+        Where the given release was published and charged, which the index quotes. Not needed where
+        its card states a charge to a ledger.
     contribution
         How often one person is counted, and in how many households: 1, usually. You vouch for it.
     method : str, optional
@@ -146,7 +156,7 @@ def publish(
         columns=columns,
         contradictions=contradictions,
     )
-    prepared = prepare_census(tables, request, given)
+    prepared = prepare_census(tables, request, (given, given_source))
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
@@ -251,7 +261,7 @@ def _arrays_of(table: CountTable) -> tuple[Any, Any]:
 
 
 def prepare_census(
-    tables: CensusTables, request: Request, given: str | Path | None = None
+    tables: CensusTables, request: Request, given: GivenPath = NOT_GIVEN
 ) -> Prepared[CensusDesign, Census]:
     """Do everything of :func:`publish` that comes after its tables, and before the charge."""
     bound = vouch_contribution(tables.read, request.terms.contribution)
@@ -297,7 +307,7 @@ def design_census(
     contradictions: Contradictions,
     request: Request,
     inputs: Inputs,
-    given: str | Path | None = None,
+    given: GivenPath = NOT_GIVEN,
 ) -> CensusDesign:
     """Design a release from public things alone; raises UsageError as :func:`publish` does."""
     if request.terms.unit == "household":
@@ -306,7 +316,13 @@ def design_census(
     if not isinstance(method, Pyramid):
         raise TypeError
     new = make_event(ground, method, request.terms.bound(inputs.bound), request.key_origin)
-    kept = None if given is None else read_given(given, ground, new)
+    path, source = given
+    if path is None and source is not None:
+        raise UsageError(
+            "The source of a given release goes with a given release only (--given, given=).",
+            code="source-without-given",
+        )
+    kept = None if path is None else read_given(path, source, ground, new)
     whole = new if kept is None else kept.add_loss(new)
     streams = Streams(
         ground,
