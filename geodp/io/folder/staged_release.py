@@ -341,21 +341,19 @@ class StagedTables(Staged):
 
     def write(self, release: Any, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write tables, joint files, index and the operator's record; return their paths."""
-        public, kept = self.make_public(), self.enclose(release)
-        for name in release.enclosed:
-            (kept / name).rename(public / name)
-        shutil.rmtree(kept)
+        public = self.make_public()
+        self.enclose(release)
+        if release.enclosed:
+            # The public folder is empty yet.
+            (self.folder / KEPT).replace(public)
         write_release(release, public)
         return self.finish(restricted)
 
-    def enclose(self, release: Any) -> Path:
-        """Copy the earlier releases that a release encloses, unless this was done; return where."""
-        kept = self.folder / KEPT
-        kept.mkdir(exist_ok=True)
+    def enclose(self, release: Any) -> None:
+        """Copy the earlier releases that a release encloses, unless they are there already."""
         for name, source in release.enclosed.items():
-            if not (kept / name).exists():
-                shutil.copytree(source, kept / name)
-        return kept
+            if not (self.folder / KEPT / name).exists():
+                shutil.copytree(source, self.folder / KEPT / name)
 
 
 class StagedPeriods(StagedTables):
