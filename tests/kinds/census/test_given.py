@@ -1,4 +1,4 @@
-"""Persons of an earlier release are kept to the last cell, and what is not such a release is refused."""
+"""Persons of an earlier release are kept to the last cell; other releases are refused."""
 
 import shutil
 from fractions import Fraction
@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.cli import main
 from geodp.errors import UsageError
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release.composite import Composite
+from tests import command
 from tests.kinds.changing import failed, list_sums
 from tests.refusals import refuses
 
@@ -150,7 +150,8 @@ def changed(folder):
 
 def withdrawn(folder):
     geodp.publish(make_tables()[0], epsilon=1, contribution=1).write(folder)
-    main(["withdraw", str(folder), "--reason", "A district was missing."], standalone_mode=False)
+    done = command.geodp("withdraw", folder, "--reason", "A district was missing.")
+    assert not done.returncode
 
 
 @pytest.mark.parametrize(
