@@ -166,8 +166,8 @@ class Margins:
         # What one person costs at most, in shares of a table of persons.
         cost = Fraction(len(self.margins) - homes + 1)
         if self.households:
-            cost += max(number + Fraction(homes, 2), homes)
-        return (number if table == HOUSEHOLDS else 1) / cost
+            cost += max(number + Fraction(homes, 2), Fraction(homes))
+        return (number if table == HOUSEHOLDS else Fraction(1)) / cost
 
     def grid(self, ground: Grid, table: str) -> Grid:
         """Return the grid of a table; ``ground``: the map."""
