@@ -53,8 +53,9 @@ MORE_HOUSEHOLDS = Rule(
 
 FIT_ALONE = Rule(
     "census-fit-nested",
-    "contradictions='fit' (--contradictions fit) is for margins that divide the persons: what one "
-    "person changes is not known where {margin}, which divides {of}, is fitted, too.",
+    "contradictions='fit' (--contradictions fit) is for margins that divide the persons: one "
+    "person would change several parts where {margin}, which divides {of}, is fitted, or has a "
+    "rest of what was fitted.",
 )
 
 
@@ -134,6 +135,8 @@ class CensusTables:
         for margin in relations.margins:
             table = {**margins, **homes}[margin.name]
             whole = _places(tables[margin.of])
+            if contradictions == "fit" and margin.name in rest and margin.of in margins:
+                raise UsageError(FIT_ALONE.format(margin=margin.name, of=margin.of))
             parts = _complete(relations, margin, table, whole, margin.name in rest)
             if parts is None:
                 if contradictions == "refuse":

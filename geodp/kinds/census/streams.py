@@ -98,7 +98,7 @@ class Streams:
             self.event,
             mechanism=mechanism,
             sensitivity=self.event.sensitivity * self.margins.changes(table),
-            share=self.new / len(self.measured),
+            share=self.new * self.margins.share(table, self.given),
         )
 
     @cached_property
