@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -20,12 +21,13 @@ from geodp.grid.region import Region
 from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
 from geodp.io.write.tables import RowErrors, six_digits, widen
-from geodp.io.write.view import JointView, View
+from geodp.io.write.view import JointView, Original, View
 from geodp.kinds.census.inputs import require_columns
 from geodp.kinds.census.kind import CensusCard, Column
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
 from geodp.kinds.census.methods import PROOF, CensusTable
 from geodp.privacy.event import Measurement
+from geodp.privacy.key import digest
 from geodp.release.composite import JointRelease
 from geodp.release.maps import describe_maps
 from geodp.release.opening import open_release
@@ -34,6 +36,9 @@ from geodp.reprs import one_line
 from geodp.table.counts import coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, TablesGuarantee, state_event
 from geodp.typing import KeyArray
+
+SHORT = 16
+"""Columns of a row that take about as much space as the row of a table in all its files."""
 
 JOINT = "census-table"
 """Name of the files that show all columns, without their endings."""
@@ -100,6 +105,11 @@ class Census(JointRelease[CensusCard]):
 
     releases: Mapping[str, Release] = field(repr=False)
     index: CensusCard
+
+    @property
+    def joint_rows(self) -> dict[str, int]:  # type: ignore[override]
+        """How often files of all columns list the cells of the persons again, by their length."""
+        return {PERSONS: 1 + len(self.index.columns) // SHORT}
 
     @property
     def tables(self) -> dict[str, Release]:
@@ -231,7 +241,23 @@ class Census(JointRelease[CensusCard]):
         persons = self.releases[PERSONS]
         card = replace(persons.view(name or self.quantities[0]).card, release_id="")
         return CensusView(
-            persons.table, card, CensusColumns(0.0, None, self), stem=JOINT, census=self
+            persons.table,
+            card,
+            CensusColumns(0.0, None, self),
+            stem=JOINT,
+            census=self,
+            original=self.original,
+        )
+
+    @property
+    def original(self) -> Original:
+        """The columns as those of the office's file."""
+        reading, columns = self.releases[PERSONS].reading, self.index.columns
+        return Original(
+            self.releases[PERSONS].table,
+            "" if reading is None or reading.layout is None else reading.layout.name,
+            {one.code or one.name: one.name if one.code else "" for one in columns},
+            lambda key: [self.count_cells(one, key) for one in columns],
         )
 
     def views(self) -> list[View]:
@@ -277,7 +303,7 @@ class Census(JointRelease[CensusCard]):
         total = name_event(streams.event)
         identity = describe_maps(one.table for one in self.releases.values())
         index = make_index(total, margins, self.index.columns, self.index.contradictions)
-        return Rebuilt(index, events, (describe_release(total), identity), total.loss)
+        return Rebuilt(index, events, (describe_release(index), identity), total.loss)
 
 
 def open_census(folder: Path, card: CensusCard) -> Census:
@@ -290,11 +316,15 @@ def name_event(event: Measurement) -> Measurement:
     return replace(event, mechanism="census")
 
 
-def describe_release(event: Measurement) -> str:
+def describe_release(index: CensusCard) -> str:
     """Describe, for the card of one table, the release that it is a part of."""
+    plain = index.to_json()
+    stated = [plain[name] for name in ("margins", "columns", "contradictions")]
+    named = digest(json.dumps(stated, ensure_ascii=False).encode()).hex()
     return (
         "that it is one of the tables of a release of a census; together they spend "
-        f"{event.spends}, charged once"
+        f"{index.guarantee.spends}, charged once, and what the index says of margins, columns and "
+        f"contradictions has the digest {named}"
     )
 
 

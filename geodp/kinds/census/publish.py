@@ -11,6 +11,7 @@ from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
+from geodp.io.write.tables import column_names, names_of
 from geodp.kinds.census.census import Census, describe_release, make_index, name_event
 from geodp.kinds.census.inputs import CensusTables, Contradictions
 from geodp.kinds.census.kind import Column
@@ -280,8 +281,9 @@ def design_census(
         raise TypeError
     whole = make_event(ground, method, request.terms.bound(inputs.bound), request.key_origin)
     streams = Streams(ground, margins, method, whole)
-    total = name_event(whole)
-    facts = (*inputs.facts, describe_release(total))
+    choice = {"refuse": "refused", "fit": "fitted"}[contradictions]
+    index = make_index(name_event(whole), margins, columns, choice)
+    facts = (*inputs.facts, describe_release(index))
     releases = {}
     for name in margins.tables:
         own = CensusTable.of(method, margins, name)
@@ -294,6 +296,8 @@ def design_census(
             inputs.readings[0] if inputs.readings else None,
             request.metadata,
         )
-    choice = {"refuse": "refused", "fit": "fitted"}[contradictions]
-    index = make_index(total, margins, columns, choice)
-    return CensusDesign(request, inputs, streams, Census(releases, index))
+    preview = Census(releases, index)
+    # Names of columns that no file can have are refused before the charge.
+    view = preview.view()
+    column_names(ground, view.name, names_of(view.errors))
+    return CensusDesign(request, inputs, streams, preview)
