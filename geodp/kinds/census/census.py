@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,7 +25,7 @@ from geodp.io.folder.manifest import sha256
 from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
 from geodp.io.write.tables import RowErrors, six_digits, widen
-from geodp.io.write.view import JointView, View, keep_rows
+from geodp.io.write.view import JointView, Original, View, keep_rows
 from geodp.kinds.census.inputs import require_columns
 from geodp.kinds.census.kind import GIVEN, CensusCard, Column, StatedGiven
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
@@ -32,6 +33,7 @@ from geodp.kinds.census.methods import PROOF, CensusTable, GivenNoise
 from geodp.kinds.census.streams import Streams
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
+from geodp.privacy.key import digest
 from geodp.release.composite import JointRelease
 from geodp.release.maps import describe_maps
 from geodp.release.opening import WrittenRelease, open_release, open_written
@@ -45,6 +47,9 @@ SAME_PERSONS = (
     "The given release counts the same persons as this input, was published, and was charged"
 )
 """The assumption of a release whose persons were published before."""
+
+SHORT = 16
+"""Columns of a row that take about as much space as the row of a table in all its files."""
 
 JOINT = "census-table"
 """Name of the files that show all columns, without their endings."""
@@ -117,6 +122,11 @@ class Census(JointRelease[CensusCard]):
     releases: Mapping[str, Release] = field(repr=False)
     index: CensusCard
     given: Path | None = field(default=None, repr=False)
+
+    @property
+    def joint_rows(self) -> dict[str, int]:  # type: ignore[override]
+        """How often files of all columns list the cells of the persons again, by their length."""
+        return {PERSONS: 1 + len(self.index.columns) // SHORT}
 
     @property
     def tables(self) -> dict[str, Release]:
@@ -273,7 +283,23 @@ class Census(JointRelease[CensusCard]):
         persons = self.releases[PERSONS]
         card = replace(persons.view(name or self.quantities[0]).card, release_id="")
         return CensusView(
-            persons.table, card, CensusColumns(0.0, None, self), stem=JOINT, census=self
+            persons.table,
+            card,
+            CensusColumns(0.0, None, self),
+            stem=JOINT,
+            census=self,
+            original=self.original,
+        )
+
+    @property
+    def original(self) -> Original:
+        """The columns as those of the office's file."""
+        reading, columns = self.releases[PERSONS].reading, self.index.columns
+        return Original(
+            self.releases[PERSONS].table,
+            "" if reading is None or reading.layout is None else reading.layout.name,
+            {one.code or one.name: one.name if one.code else "" for one in columns},
+            lambda key: [self.count_cells(one, key) for one in columns],
         )
 
     def views(self) -> list[View]:
@@ -324,7 +350,7 @@ class Census(JointRelease[CensusCard]):
         identity = describe_maps(one.table for one in self.tables.values())
         given = self._state_given(method, streams)
         index = make_index(total, margins, self.index.columns, self.index.contradictions, given)
-        facts = (describe_release(total, given), identity)
+        facts = (describe_release(index), identity)
         return Rebuilt(index, events, facts, streams.measured_event.loss)
 
     def _state_given(self, method: CensusTable, streams: Streams) -> StatedGiven | None:
@@ -388,17 +414,18 @@ def name_event(event: Measurement) -> Measurement:
     return replace(event, mechanism="census")
 
 
-def describe_release(event: Measurement, given: StatedGiven | None) -> str:
+def describe_release(index: CensusCard) -> str:
     """Describe, for the card of one table, the release that it is a part of."""
-    if given is None:
-        return (
-            "that it is one of the tables of a release of a census; together they spend "
-            f"{event.spends}, charged once"
-        )
+    plain = index.to_json()
+    stated = [plain[name] for name in ("margins", "columns", "contradictions", "given")]
+    named = digest(json.dumps(stated, ensure_ascii=False).encode()).hex()
+    given, charged = index.given, ", charged once"
+    if given is not None:
+        charged = f": {given.spent} for a given release, and {given.new}, charged once, for these"
     return (
-        "that it is one of the tables of a release of a census, which divide the persons of an "
-        f"earlier release; together they spend {event.spends}: {given.spent} for that, and "
-        f"{given.new}, charged once, for these"
+        "that it is one of the tables of a release of a census; together they spend "
+        f"{index.guarantee.spends}{charged}; what the index says of margins, columns, "
+        f"contradictions and a given release has the digest {named}"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.kinds.census.kind import Column
@@ -20,6 +20,9 @@ from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins, in_
 from geodp.mechanisms.parts.measuring import TrueParts
 from geodp.table.counts import CountTable, coalesce
 from geodp.typing import IntArray, KeyArray
+
+MAX_COLUMNS = 490
+"""Most columns: SQLite takes 2,000, and each has a standard error and two ends beside it."""
 
 Contradictions = Literal["refuse", "fit"]
 
@@ -311,7 +314,13 @@ def name_columns(margins: Margins) -> tuple[Column, ...]:
 
 def require_columns(margins: Margins, columns: Sequence[Column]) -> None:
     """Raise UsageError for columns of unknown tables or parts, and for a name that is repeated."""
-    names = [one.name for one in columns]
+    if len(columns) > MAX_COLUMNS:
+        raise UsageError(
+            f"A census has at most {MAX_COLUMNS} columns, as databases take no more with their "
+            "errors and intervals: publish some of them in a release of their own.",
+            code="census-columns-too-many",
+        )
+    names = [one.code or one.name for one in columns]
     for one in columns:
         path = margins.path(one.table) if one.table in margins.tables else ()
         known = one.table in margins.tables and bool(one.parts) == bool(path)
@@ -320,9 +329,10 @@ def require_columns(margins: Margins, columns: Sequence[Column]) -> None:
             and all(label in own.labels for label, own in zip(each, path, strict=True))
             for each in one.parts
         )
-        if not known or names.count(one.name) > 1 or len({*one.parts}) < len(one.parts):
+        once = names.count(one.code or one.name) == 1 and len({*one.parts}) == len(one.parts)
+        if not known or not once or one.name != printable(one.name.strip()) or not one.name:
             raise UsageError(
-                f"The column {one.name!r} must have a name of its own, a table of the release, and "
-                "parts of its margin, each once.",
+                f"The column {printable(one.name)!r} must have a name of its own, a table of the "
+                "release, and parts of its margin, each once.",
                 code="census-columns",
             )

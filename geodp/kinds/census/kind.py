@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from geodp.kinds.census.margins import Margin
+from geodp.errors import UsageError, VerificationError
+from geodp.kinds.census.margins import HOUSEHOLDS, Margin, Margins
 from geodp.release.index_kind import IndexKind
 from geodp.table.index import TablesCard
 from geodp.table.plain import before
@@ -24,11 +25,14 @@ class Column:
         Of which table.
     parts : tuple of tuple of str
         Which parts are added up, each by its labels; empty: the table is a population.
+    code : str
+        Name of the column in the office's file where ``name`` is its title; default: the name.
     """
 
     name: str
     table: str
     parts: tuple[tuple[str, ...], ...] = ()
+    code: str = ""
 
 
 GIVEN = "given"
@@ -82,6 +86,15 @@ class CensusCard(TablesCard, kind="census"):
         """The folder of the earlier release whose persons are kept."""
         return () if self.given is None else (GIVEN,)
 
+    @property
+    def relations(self) -> Margins:
+        """What divides what; raises VerificationError for margins that contradict themselves."""
+        names = {one.of for one in self.margins} | {one.table for one in self.columns}
+        try:
+            return Margins(self.margins, HOUSEHOLDS in names)
+        except UsageError as error:
+            raise VerificationError(str(error), code="census-margins") from None
+
     def name_count(self, table: str) -> str:
         """Return the name of what a table counts, such as ``persons_by_sex_age``."""
         named, path = {one.name: one for one in self.margins}, list[str]()
@@ -98,7 +111,7 @@ class CensusKind(IndexKind):
     index = CensusCard
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.census.census:open_census",
-        "explain": "tools.explain.card:explain_tables",
+        "explain": "kinds.census.explanation:explain_census",
     }
 
 

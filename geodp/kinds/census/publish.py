@@ -12,6 +12,7 @@ from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
+from geodp.io.write.tables import column_names, names_of
 from geodp.kinds.census.census import Census, describe_release, make_index, name_event
 from geodp.kinds.census.given import Given, read_given
 from geodp.kinds.census.inputs import CensusTables, Contradictions
@@ -332,9 +333,10 @@ def design_census(
         (PERSONS,) * (kept is not None),
         new.depending_on(whole).share,
     )
-    total = name_event(whole)
+    choice = {"refuse": "refused", "fit": "fitted"}[contradictions]
     stated = None if kept is None else kept.stated
-    facts = (*inputs.facts, describe_release(total, stated))
+    index = make_index(name_event(whole), margins, columns, choice, stated)
+    facts = (*inputs.facts, describe_release(index))
     releases = {} if kept is None else {PERSONS: kept.release}
     for name in streams.measured:
         own = CensusTable.of(streams, name, None if kept is None else kept.noise)
@@ -347,7 +349,8 @@ def design_census(
             inputs.readings[0] if inputs.readings else None,
             request.metadata,
         )
-    choice = {"refuse": "refused", "fit": "fitted"}[contradictions]
-    index = make_index(total, margins, columns, choice, stated)
-    folder = None if kept is None else kept.folder
-    return CensusDesign(request, inputs, streams, Census(releases, index, folder), kept)
+    preview = Census(releases, index, None if kept is None else kept.folder)
+    # Names of columns that no file can have are refused before the charge.
+    view = preview.view()
+    column_names(ground, view.name, names_of(view.errors))
+    return CensusDesign(request, inputs, streams, preview, kept)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -181,7 +181,7 @@ class Truth:
 
     populations: Mapping[str, CountTable]
     parts: Mapping[str, TrueParts]
-    given: Mapping[str, ReleasedTable]
+    given: Mapping[str, ReleasedTable] = field(default_factory=dict)
 
     def sum_given(self, name: str, node: KeyArray, stride: int) -> IntArray:
         """Return the sums of a given population in nodes: int64[n]."""
