@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import numpy as np
 
@@ -106,8 +106,7 @@ class CensusTables:
         UsageError
             Tables that do not go together, or contradict each other and are not to be fitted.
         """
-        if contradictions not in ("refuse", "fit"):
-            raise UsageError(ASKED)
+        contradictions = require_choice(contradictions)
         homes, rest, within = dict(household_margins or {}), dict(rest or {}), dict(within or {})
         given = [persons, *margins.values(), *homes.values()]
         if not all(isinstance(one, CountTable) for one in given) or (homes and households is None):
@@ -151,6 +150,13 @@ class CensusTables:
         """Yield the counts of every margin by the parts of cells of the map."""
         for one in self.margins.margins:
             yield one.name, _places(self.tables[one.name])
+
+
+def require_choice(contradictions: str | None) -> Contradictions:
+    """Return what happens where counts contradict each other; UsageError if it is left open."""
+    if contradictions not in get_args(Contradictions):
+        raise UsageError(ASKED)
+    return cast(Contradictions, contradictions)
 
 
 Part = tuple[KeyArray, IntArray, IntArray]

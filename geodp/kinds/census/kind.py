@@ -23,11 +23,14 @@ class Column:
         Of which table.
     parts : tuple of tuple of str
         Which parts are added up, each by its labels; empty: the table is a population.
+    code : str
+        Name of the column in the office's file, where ``name`` is its title there.
     """
 
     name: str
     table: str
     parts: tuple[tuple[str, ...], ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
