@@ -59,6 +59,21 @@ FIT_ALONE = Rule(
 )
 
 
+ADDS_UP_FACT = (
+    "that in every cell of the input the parts of {margin} add up to {of}: other tables are "
+    "refused before anything is charged"
+)
+HOUSEHOLDS_FACT = (
+    "that no cell of the input has more households than persons: other tables are refused before "
+    "anything is charged"
+)
+FITTED_FACT = (
+    "what the hiding or perturbation of counts reveals that the input already had: parts that did "
+    "not add up were changed until they did, and protected is one person in the file as it was"
+)
+"""Public facts of a release whose tables :meth:`CensusTables.of` has checked."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CensusTables:
     """Confidential counts of persons, perhaps households, and parts, all of which add up.
@@ -149,6 +164,18 @@ class CensusTables:
         named = tuple(columns) or name_columns(relations)
         require_columns(relations, named)
         return cls(relations, named, tables, tuple(given), contradictions, changed)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What follows from what was checked, for the card."""
+        fits = self.contradictions == "fit"
+        found = [
+            ADDS_UP_FACT.format(margin=one.name, of=one.of)
+            for one in self.margins.margins
+            if one.of != PERSONS or not fits
+        ]
+        found += [HOUSEHOLDS_FACT] * self.margins.households
+        return (*found, *([FITTED_FACT] if fits else []))
 
     def truths(self) -> Iterator[tuple[str, TrueParts]]:
         """Yield the counts of every margin by the parts of cells of the map."""
