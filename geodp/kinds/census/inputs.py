@@ -53,9 +53,25 @@ MORE_HOUSEHOLDS = Rule(
 
 FIT_ALONE = Rule(
     "census-fit-nested",
-    "contradictions='fit' (--contradictions fit) is for margins that divide the persons: what one "
-    "person changes is not known where {margin}, which divides {of}, is fitted, too.",
+    "contradictions='fit' (--contradictions fit) is for margins that divide the persons: one "
+    "person would change several parts where {margin}, which divides {of}, is fitted, or has a "
+    "rest of what was fitted.",
 )
+
+
+ADDS_UP_FACT = (
+    "that in every cell of the input the parts of {margin} add up to {of}: other tables are "
+    "refused before anything is charged"
+)
+HOUSEHOLDS_FACT = (
+    "that no cell of the input has more households than persons: other tables are refused before "
+    "anything is charged"
+)
+FITTED_FACT = (
+    "what the hiding or perturbation of counts reveals that the input already had: parts that did "
+    "not add up were changed until they did, and protected is one person in the file as it was"
+)
+"""Public facts of a release whose tables :meth:`CensusTables.of` has checked."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,6 +149,8 @@ class CensusTables:
         for margin in relations.margins:
             table = {**margins, **homes}[margin.name]
             whole = _places(tables[margin.of])
+            if contradictions == "fit" and margin.name in rest and margin.of in margins:
+                raise UsageError(FIT_ALONE.format(margin=margin.name, of=margin.of))
             parts = _complete(relations, margin, table, whole, margin.name in rest)
             if parts is None:
                 if contradictions == "refuse":
@@ -145,6 +163,18 @@ class CensusTables:
         named = tuple(columns) or name_columns(relations)
         require_columns(relations, named)
         return cls(relations, named, tables, tuple(given), contradictions, changed)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What follows from what was checked, for the card."""
+        fits = self.contradictions == "fit"
+        found = [
+            ADDS_UP_FACT.format(margin=one.name, of=one.of)
+            for one in self.margins.margins
+            if one.of != PERSONS or not fits
+        ]
+        found += [HOUSEHOLDS_FACT] * self.margins.households
+        return (*found, *([FITTED_FACT] if fits else []))
 
     def truths(self) -> Iterator[tuple[str, TrueParts]]:
         """Yield the counts of every margin by the parts of cells of the map."""
