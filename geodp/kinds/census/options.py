@@ -74,6 +74,19 @@ PUBLISHED = joined(
     grouped(
         "Privacy",
         Option(
+            "--given",
+            "Folder of an earlier release of the same persons, a map or a census. Its counts of "
+            "persons are kept to the last cell, and the whole budget goes to the other columns.",
+            metavar="RELEASE",
+            everyday=True,
+        ),
+        Option(
+            "--given-source",
+            "Where the given release was published and charged, which census.json quotes. A "
+            "release whose card states a charge to a ledger needs none.",
+            needs=("given",),
+        ),
+        Option(
             "--method",
             "Method of all tables: pyramid, with settings after a colon.  [default: pyramid]",
         ),

@@ -20,6 +20,7 @@ from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, REQUEST
 if TYPE_CHECKING:
     from geodp.io.folder.kinds import Kind
     from geodp.io.read.layout.relations import TableLayout
+    from geodp.kinds.census.publish import GivenPath
     from geodp.kinds.census.reading import CensusFile
     from geodp.release.transaction import Inputs, Prepared, StoredDesign
 
@@ -94,6 +95,11 @@ class CensusPublishing(TablesPublishing):
         self.request = self.read_request(method=options["method"])
 
     @property
+    def given(self) -> GivenPath:
+        """The earlier release of the same persons, and where it was published."""
+        return self.options["given"], self.options["given_source"]
+
+    @property
     def kind(self) -> Kind:
         """The kind of release."""
         from geodp.kinds.census.kind import CensusKind
@@ -115,14 +121,15 @@ class CensusPublishing(TablesPublishing):
                 "A census is read from tables with a row for each cell.", code="census-no-table"
             )
         tables = self.file.read(reader, asked["inputs"], asked["contradictions"])
-        return prepare_census(tables, self.request)
+        return prepare_census(tables, self.request, self.given)
 
     def design(self, inputs: Inputs) -> StoredDesign:
         """Design the release from the inputs of an interrupted run."""
         from geodp.kinds.census.publish import design_census
 
         file, choice = self.file, self.options["contradictions"]
-        return design_census(self.grid, file.margins, file.columns, choice, self.request, inputs)
+        columns = file.margins, file.columns, choice
+        return design_census(self.grid, *columns, self.request, inputs, self.given)
 
     def fields(self, release: Any) -> dict[str, Any]:
         """Return the names of all columns."""
@@ -135,8 +142,9 @@ class CensusPublishing(TablesPublishing):
 
 
 UNKEPT = (
-    "In every cell and area, all columns add up as census.json says. Not kept: how parts of different margins overlap ({}). A part that lies within another one, "
-    "such as the employed among those of 15 and more, may be larger than it in an area."
+    "In every cell and area, all columns add up as census.json says. Not kept: how parts of "
+    "different margins overlap ({}). A part that lies within another one, such as the employed "
+    "among those of 15 and more, may be larger than it in an area."
 )
 
 
