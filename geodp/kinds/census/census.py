@@ -40,7 +40,7 @@ from geodp.release.opening import WrittenRelease, open_release, open_written
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import coalesce
-from geodp.table.index import Constraint, Joint, Rebuilt, TablesGuarantee, state_event
+from geodp.table.index import COLUMNS_OF, Constraint, Joint, Rebuilt, TablesGuarantee, state_event
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 SAME_PERSONS = (
@@ -423,7 +423,7 @@ def describe_release(index: CensusCard) -> str:
     if given is not None:
         charged = f": {given.spent} for a given release, and {given.new}, charged once, for these"
     return (
-        "that it is one of the tables of a release of a census; together they spend "
+        f"{COLUMNS_OF}a release of a census, whose tables together spend "
         f"{index.guarantee.spends}{charged}; what the index says of margins, columns, "
         f"contradictions and a given release has the digest {named}"
     )
