@@ -65,6 +65,7 @@ class CensusKind(IndexKind):
     index = CensusCard
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.census.census:open_census",
+        "estimate": "kinds.census.running:estimate",
         "explain": "tools.explain.card:explain_tables",
     }
 
