@@ -25,7 +25,12 @@ from geodp.kinds.census.inputs import require_columns
 from geodp.kinds.census.kind import CensusCard, Column
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
 from geodp.kinds.census.methods import PROOF, CensusTable
-from geodp.kinds.census.pairs import PairErrors, count_independent
+from geodp.kinds.census.pairs import (
+    PairErrors,
+    count_independent,
+    counts_alike,
+    list_wholes,
+)
 from geodp.kinds.census.pairs import Parts as SomeParts
 from geodp.privacy.event import Measurement
 from geodp.release.composite import JointRelease
@@ -275,6 +280,26 @@ class Census(JointRelease[CensusCard]):
             f"There is no column {name!r}: name one of {', '.join(self.quantities)}.",
             code="census-column-unknown",
         )
+
+    @cached_property
+    def _wholes(self) -> list[list[int]]:
+        """Numbers of the columns that hold each column and more, the smallest first."""
+        return list_wholes(self.margins, [self._parts_of(name) for name in self.quantities])
+
+    def list_above(self) -> list[int | None]:
+        """List, for each column, the number of the smallest one that it is a part of."""
+        return [one[0] if one else None for one in self._wholes]
+
+    def list_shares(self) -> list[Pair]:
+        """List the pairs of a column and one that it is a part of, and of both populations."""
+        names = self.quantities
+        pairs = [(names[at], names[of]) for at, one in enumerate(self._wholes) for of in one]
+        whole = {one.table: one.name for one in self.index.columns if not one.parts}
+        return pairs + ([(whole[PERSONS], whole[HOUSEHOLDS])] if len(whole) == 2 else [])
+
+    def counts_alike(self, one: str, other: str) -> bool:
+        """Test whether two columns are of one population."""
+        return counts_alike(self.margins, self._parts_of(one), self._parts_of(other))
 
     def _pair(self, regions: Sequence[Region], interval: str) -> PairErrors:
         """Prepare shares and differences of columns in regions."""

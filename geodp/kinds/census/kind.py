@@ -66,6 +66,7 @@ class CensusKind(IndexKind):
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.census.census:open_census",
         "estimate": "kinds.census.running:estimate",
+        "page": "kinds.census.page:write_page",
         "explain": "tools.explain.card:explain_tables",
     }
 

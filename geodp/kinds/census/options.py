@@ -8,7 +8,7 @@ OWN = {
     "estimate": KindOptions(
         "census",
         grouped(
-            "Columns",
+            "Output",
             Option(
                 "--share",
                 "Also estimate one column for each of another, as A/B: the share of a part in its "

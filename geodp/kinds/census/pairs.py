@@ -12,7 +12,6 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Bounds, divide
-from geodp.accuracy.part_errors import PartEstimates
 from geodp.accuracy.part_pairs import Side, correlate, divide_parts, subtract_parts
 from geodp.grid.region import Region
 from geodp.kinds.census.margins import Margins
@@ -44,6 +43,39 @@ class Parts:
         width = prod(len(one.labels) for one in path[own:])
         every = margins.list_parts(table)
         return Parts(table, every[np.isin(every // width, self.parts)] if own else every)
+
+
+def counts_alike(margins: Margins, one: Parts, other: Parts) -> bool:
+    """Test whether two sums are of one population; noise of two is independent."""
+    return margins.population(one.table) == margins.population(other.table)
+
+
+def meet(margins: Margins, one: Parts, other: Parts) -> tuple[Parts, Parts] | None:
+    """Return two sums as parts of one table; None where none divides the tables of both."""
+    if not counts_alike(margins, one, other):
+        return None
+    paths = [[each.name for each in margins.path(name.table)] for name in (one, other)]
+    longest = max(paths, key=len)
+    if any(path != longest[: len(path)] for path in paths):
+        return None
+    table = longest[-1] if longest else one.table
+    return one.divide(margins, table), other.divide(margins, table)
+
+
+def list_wholes(margins: Margins, columns: Sequence[Parts]) -> list[list[int]]:
+    """List, for each column, those that hold all of it and more, the smallest first."""
+    wholes = []
+    for one in columns:
+        found = list[tuple[float, int]]()
+        for at, other in enumerate(columns):
+            both = meet(margins, one, other)
+            if both is None:
+                continue
+            part, whole = both
+            if part.parts.size < whole.parts.size and np.isin(part.parts, whole.parts).all():
+                found.append((whole.parts.size / part.parts.size, at))
+        wholes.append([at for _, at in sorted(found)])
+    return wholes
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +119,8 @@ class PairErrors:
         if one.parts.size == self.margins.list_parts(one.table).size:
             return Side(total.value, nothing + 1, nothing, nothing, nothing)
         sums = self.errors[one.table].add_up(one.parts)
-        counts, estimates = list[float](), list[PartEstimates]()
-        for region in self.regions:
-            rows, listed = sums.tree.find(region.key)
-            counts.append(float(sums.held[-1][rows[listed]].sum()))
-            estimates.append(sums.of_region(region.key))
-        columns = zip(*((each.share, each.doubt, each.variance) for each in estimates), strict=True)
-        joined = PartEstimates(*(np.concatenate(each) for each in columns))
-        return Side.of(np.array(counts), joined, total)
+        keys = [region.key for region in self.regions]
+        return Side.of(sums.count_regions(keys), sums.of_regions(keys), total)
 
     def _alone(self, one: Parts) -> Bounds:
         """Return the counts of a sum and its intervals, without standard errors."""
@@ -104,25 +130,12 @@ class PairErrors:
         low = np.maximum(side.count - down, 0.0)
         return Bounds(side.count, np.zeros_like(low), low, side.count + up)
 
-    def _counts_alike(self, one: Parts, other: Parts) -> bool:
-        """Test whether two sums are of one population; noise of two is independent."""
-        return self.margins.population(one.table) == self.margins.population(other.table)
-
     def _apart(self, one: Parts, other: Parts) -> FloatArray:
         """Return the variance of the difference of two sums of one table, given the total."""
         first, second = one.without(other), other.without(one)
         both = Parts(one.table, np.union1d(first.parts, second.parts))
         a, b, c = (self.side(each).variance for each in (first, second, both))
         return np.maximum(2 * a + 2 * b - c, 0.0)
-
-    def _together(self, one: Parts, other: Parts) -> tuple[Parts, Parts] | None:
-        """Return two sums as parts of one table; None where their margins are different ones."""
-        paths = [[each.name for each in self.margins.path(name.table)] for name in (one, other)]
-        longest = max(paths, key=len)
-        if any(path != longest[: len(path)] for path in paths):
-            return None
-        table = longest[-1] if longest else one.table
-        return one.divide(self.margins, table), other.divide(self.margins, table)
 
     def _correlate(self, one: Parts, other: Parts) -> FloatArray:
         """Return how errors of two sums go together given the total, or the worst that they may."""
@@ -141,7 +154,10 @@ class PairErrors:
     def _share_error(self, one: Parts, table: str) -> FloatArray:
         """Bound the standard error that a sum has, given the total, from those of a table above."""
         path = self.margins.path(one.table)[len(self.margins.path(table)) :]
-        of, error = one.parts // prod(len(each.labels) for each in path), np.zeros(len(self.regions))
+        of, error = (
+            one.parts // prod(len(each.labels) for each in path),
+            np.zeros(len(self.regions)),
+        )
         for part in np.unique(of):
             inside, whole = Parts(one.table, one.parts[of == part]), Parts(table, np.array([part]))
             count, above = self.side(inside).count, self.side(whole)
@@ -151,13 +167,13 @@ class PairErrors:
 
     def subtract(self, one: Parts, other: Parts) -> Interval:
         """Subtract the second sum from the first: float64[n]."""
-        if not self._counts_alike(one, other):
+        if not counts_alike(self.margins, one, other):
             first, second = self._alone(one), self._alone(other)
             value = first.count - second.count
             down = np.hypot(first.count - first.low, second.high - second.count)
             up = np.hypot(first.high - first.count, second.count - second.low)
             return Interval(value, value - down, value + up)
-        if (both := self._together(one, other)) is not None:
+        if (both := meet(self.margins, one, other)) is not None:
             one, other = both
             # What both have cancels.
             one, other = one.without(other), other.without(one)
@@ -166,10 +182,10 @@ class PairErrors:
 
     def divide(self, one: Parts, other: Parts) -> Interval:
         """Divide the first sum by the second: float64[n]; NaN where it may be anything."""
-        if not self._counts_alike(one, other):
+        if not counts_alike(self.margins, one, other):
             return divide(self._alone(one), self._alone(other), 0.0, inf)
         inside = False
-        if (both := self._together(one, other)) is not None:
+        if (both := meet(self.margins, one, other)) is not None:
             one, other = both
             if np.isin(other.parts, one.parts).all() and other.parts.size < one.parts.size:
                 whole = self.divide(other, one)
