@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -13,9 +13,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import USUAL, Estimate
-from geodp.accuracy.interval_arithmetic import Figures
-from geodp.errors import Rule, VerificationError
+from geodp.accuracy.interval import USUAL, Estimate, Interval
+from geodp.accuracy.interval_arithmetic import Derived, Figures
+from geodp.errors import Rule, UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint as Parts
 from geodp.grid.joint import split_grid
@@ -30,6 +30,13 @@ from geodp.kinds.census.inputs import require_columns
 from geodp.kinds.census.kind import GIVEN, CensusCard, Column, StatedGiven
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
 from geodp.kinds.census.methods import PROOF, CensusTable, GivenNoise
+from geodp.kinds.census.pairs import (
+    PairErrors,
+    count_independent,
+    counts_alike,
+    list_wholes,
+)
+from geodp.kinds.census.pairs import Parts as SomeParts
 from geodp.kinds.census.streams import Streams
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -66,6 +73,9 @@ COUNTED = (
 
 CellEstimates = tuple[IntArray, FloatArray, FloatArray, FloatArray]
 """Counts of cells, their standard errors and both ends of their intervals: [n] each."""
+
+Pair = tuple[str, str]
+"""Names of two columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,9 +225,135 @@ class Census(JointRelease[CensusCard]):
                 )
         return estimates
 
-    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
-        """Return the columns of many regions by their names; ``options``: of `estimate_all`."""
-        return [*self.estimate_all(regions, **options)]
+    def list_figures(
+        self,
+        regions: Iterable[Any],
+        *,
+        shares: Sequence[Pair] = (),
+        differences: Sequence[Pair] = (),
+        **options: Any,
+    ) -> list[Figures]:
+        """Return the columns of many regions by their names, with shares and differences of some.
+
+        Parameters
+        ----------
+        regions : iterable of region
+        shares, differences : sequence of (str, str)
+            Names of two columns; the quantity is named ``A/B``, or ``A-B``.
+        options
+            Of `estimate_all`.
+        """
+        listed = [Region.of(self.ground, one) for one in regions]
+        figures = list[dict[str, Interval | None]](
+            {**one} for one in self.estimate_all(listed, **options)
+        )
+        if not (shares or differences):
+            return [*figures]
+        pairs = self._pair(listed, options.get("interval", USUAL))
+        for mark, named, combine in (
+            ("/", shares, pairs.divide),
+            ("-", differences, pairs.subtract),
+        ):
+            for first, second in named:
+                found = combine(self._parts_of(first), self._parts_of(second))
+                for at, one in enumerate(figures):
+                    number = found.at(at)
+                    one[f"{first}{mark}{second}"] = number and Derived(
+                        number.value, number.low, number.high, of=(first, second)
+                    )
+        return [*figures]
+
+    def share(self, column: str, of: str, region: Any, *, interval: str = USUAL) -> Interval | None:
+        """Estimate one column for each of another in a region, with a 95 % interval.
+
+        Parameters
+        ----------
+        column, of : str
+            Names of columns. Where one is a part of the other, this is its share.
+        region
+            As for :meth:`estimate`.
+        interval : str
+            As there.
+
+        Returns
+        -------
+        Interval or None
+            None: not estimable, as nobody may be in the column ``of``.
+
+        Examples
+        --------
+        >>> import numpy as np, geodp
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> people = geodp.CountTable.from_dense(np.full((16, 16), 900), grid)
+        >>> halves = np.full((16, 16, 2), 450)
+        >>> sex = geodp.CountTable.from_dense(halves, grid.with_attribute("sex", ["f", "m"]))
+        >>> options = {"epsilon": 1, "contribution": 1, "contradictions": "refuse"}
+        >>> census = geodp.census.publish(people, {"sex": sex}, **options)
+        >>> share = census.share("f", "persons", (0, 0, 16, 16))
+        >>> bool(abs(share.value - 0.5) < 0.01)
+        True
+        """
+        (found,) = self.list_figures([region], shares=[(column, of)], interval=interval)
+        return found[f"{column}/{of}"]
+
+    def difference(
+        self, column: str, other: str, region: Any, *, interval: str = USUAL
+    ) -> Interval:
+        """Estimate a column less another one in a region; parameters are those of `share`."""
+        named = [(column, other)]
+        (found,) = self.list_figures([region], differences=named, interval=interval)
+        number = found[f"{column}-{other}"]
+        assert number is not None  # as only a ratio is not estimable
+        return number
+
+    def _parts_of(self, name: str) -> SomeParts:
+        """Return the parts that a column adds up; UsageError for the name of none."""
+        for one in self.index.columns:
+            if one.name == name:
+                every = not one.parts
+                parts = self.margins.list_parts(one.table) if every else self.number_parts(one)
+                return SomeParts(one.table, parts)
+        raise UsageError(
+            f"There is no column {name!r}: name one of {', '.join(self.quantities)}.",
+            code="census-column-unknown",
+        )
+
+    @cached_property
+    def _wholes(self) -> list[list[int]]:
+        """Numbers of the columns that hold each column and more, the smallest first."""
+        return list_wholes(self.margins, [self._parts_of(name) for name in self.quantities])
+
+    def list_above(self) -> list[int | None]:
+        """List, for each column, the number of the smallest one that it is a part of."""
+        return [one[0] if one else None for one in self._wholes]
+
+    def list_shares(self) -> list[Pair]:
+        """List the pairs of a column and one that it is a part of, and of both populations."""
+        names = self.quantities
+        pairs = [(names[at], names[of]) for at, one in enumerate(self._wholes) for of in one]
+        whole = {one.table: one.name for one in self.index.columns if not one.parts}
+        return pairs + ([(whole[PERSONS], whole[HOUSEHOLDS])] if len(whole) == 2 else [])
+
+    def counts_alike(self, one: str, other: str) -> bool:
+        """Test whether two columns are of one population."""
+        return counts_alike(self.margins, self._parts_of(one), self._parts_of(other))
+
+    def _pair(self, regions: Sequence[Region], interval: str) -> PairErrors:
+        """Prepare shares and differences of columns in regions."""
+        errors = {name: one.parts for name, one in self.releases.items()}
+        known = {name: one for name, one in errors.items() if one is not None}
+        totals = {
+            name: self.releases[name].estimate_all(regions, interval=interval)
+            for name in self.margins.populations
+        }
+        return PairErrors(self.margins, known, regions, totals)
+
+    @cached_property
+    def independent(self) -> int:
+        """Number of columns that do not follow from others."""
+        return count_independent(
+            self.margins, [(one.table, self.number_parts(one)) for one in self.index.columns]
+        )
 
     @cached_property
     def _parts(self) -> dict[str, Parts]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from geodp.options.file_question import FileQuestion
-from geodp.options.option import Option, grouped, joined
+from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import REQUEST
 
 MARGINS = grouped(
@@ -124,3 +124,29 @@ FILE_QUESTIONS = (
     ),
 )
 """Questions that a file can answer by a release of a census."""
+
+OWN = {
+    "estimate": KindOptions(
+        "census",
+        grouped(
+            "Output",
+            Option(
+                "--share",
+                "Also estimate one column for each of another, as A/B: the share of a part in its "
+                "whole, such as EMP/T; repeatable.",
+                many=True,
+                everyday=True,
+                metavar="A/B",
+                excludes=("within",),
+            ),
+            Option(
+                "--difference",
+                "Also estimate a column less another one, as A-B; repeatable.",
+                many=True,
+                metavar="A-B",
+                excludes=("within",),
+            ),
+        ),
+    ),
+}
+"""Options that commands have for a census alone, by what they do."""
