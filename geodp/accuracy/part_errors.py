@@ -9,7 +9,8 @@ areas differ from their surroundings: of t people, of whom the area above has th
 parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared deviation from ``s t``, with
 ``mu = t s (1 - s)``. Measurements with the variance V leave V; on the last measured level
 ``V D / (V + D)``, as they are shrunk. The released deviations there have the variance
-``D**2 / (V + D)``, so that the factor k follows from the release. It is far from 1 for many parts
+``D**2 / (V + D)``, so that the factor k follows from the release; where predictions follow the size
+of places they have more, and k is larger. It is far from 1 for many parts
 (``python -m bench parts``): the sexes differ less from place to place, and the old more; some
 places differ far more than most, for which ``TAILS`` allows.
 Levels below have the same factor.
