@@ -35,6 +35,8 @@ class FileQuestion:
         without one.
     more : str
         Further options; in capitals what only the operator knows.
+    roles : tuple of str
+        Further roles that columns must have.
     without : tuple of str
         Roles that no column may have.
     dated : bool
@@ -53,6 +55,7 @@ class FileQuestion:
     columns: str = ""
     persons: tuple[str, str] = ("", "")
     more: str = ""
+    roles: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     dated: bool = False
     located: bool = True
@@ -61,7 +64,8 @@ class FileQuestion:
 
     def fits(self, roles: Mapping[str, str]) -> bool:
         """Test whether columns have all roles that this needs, and none that it excludes."""
-        return roles.keys() >= {*_roles_of(self.columns)} and roles.keys().isdisjoint(self.without)
+        needed = {*_roles_of(self.columns), *self.roles}
+        return roles.keys() >= needed and roles.keys().isdisjoint(self.without)
 
     def list_options(self, roles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         """Return the values of its options by their flags, with the names of columns."""

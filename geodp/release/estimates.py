@@ -168,20 +168,28 @@ class PartErrors:
         return intervals_around(count, estimates, people, (low, high))
 
     def of_sums(
-        self, cells: KeyArray, parts: IntArray, count: IntArray
+        self,
+        cells: KeyArray,
+        parts: IntArray,
+        count: IntArray,
+        total: tuple[IntArray, FloatArray, FloatArray, FloatArray],
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return standard errors and both ends for sums of the same parts in cells: [n] each.
 
-        ``count``: the released sums.
+        Parameters
+        ----------
+        cells : uint64[n]
+        parts : int64[k]
+        count : int64[n]
+            The released sums.
+        total : tuple of int64[n] and float64[n]
+            Counts, standard errors and both ends of all parts together.
         """
-        estimates, intervals = self.add_up(parts).of_cells(cells), self.map.intervals()
-        assert intervals is not None  # as the method of the map has a closed form
-        people = self.split.map.counts_at(cells).astype(np.float64)
-        ends = intervals.of(cells)
-        errors = np.broadcast_to(np.asarray(self.map.cell_errors()), self.split.map.key.shape)
-        at = np.minimum(np.searchsorted(self.split.map.key, cells), max(errors.size - 1, 0))
-        error = np.hypot(estimates.share * errors[at], np.sqrt(estimates.variance))
-        return (error, *intervals_around(count.astype(np.float64), estimates, people, ends))
+        people, error, low, high = total
+        estimates = self.add_up(parts).of_cells(cells)
+        own = np.hypot(estimates.share * error, np.sqrt(estimates.variance))
+        numbers = count.astype(np.float64), estimates, people.astype(np.float64)
+        return (own, *intervals_around(*numbers, (low, high)))
 
     def unlisted(self, error: float) -> tuple[float, float]:
         """Return the interval of the map's cells that are not listed, which bounds their parts."""

@@ -201,6 +201,7 @@ def _print_table(table: dict[str, Any]) -> None:
     unknown = table["key"] is not None and not table["grids"]
     of_periods = _find_period_columns(table, columns or ())
     roles, grid_draft = _roles(table) | of_periods, table.pop("own_grid", "")
+    related = table.pop("related", None)
     click.echo(translate_message(f"table: {printable(name)}"))
     click.echo(f"  {_line(table)}")
     if columns is None:
@@ -213,6 +214,9 @@ def _print_table(table: dict[str, Any]) -> None:
         role = roles.setdefault(column["name"], _attribute(column["name"]))
         parts = filter(None, (more, translate_message(role)))
         click.echo("  ".join(["   ", quote(column["name"]), *parts]))
+    if related is not None:
+        click.echo(f"  {translate_message(TREE)}")
+        click.echo("\n".join(f"    {line}" for line in related["tree"]))
     if ROLES["times"] in roles.values():
         click.echo(translate_message(SERIES_OR_ATTRIBUTE))
     if grid_draft:
@@ -270,6 +274,8 @@ PROTECTED = "format: release of geodp ({title}), whose numbers are protected alr
 TO_USE = "to read it, check it and describe it:"
 
 NOT_SHOWN = "columns: the first row looks like data; names are not shown"
+
+TREE = "tree of columns (a margin a line; | rest; = its columns, where these are not its parts):"
 
 GRID_DRAFT = "codes of no known grid; complete this draft to define it (--grid file:mine.toml):"
 

@@ -120,11 +120,35 @@ def widen(
     return np.minimum(below, low), np.maximum(above, high)
 
 
+SIX = 6
+"""Significant digits of standard errors."""
+
+POWERS = np.array([float(f"1e{exponent}") for exponent in range(23)])
+"""Powers of ten that are exact as float64."""
+
+NEAR_MIDDLE = 0.5 - 1e-6
+"""Products this near to a whole number are rounded to it, as the exact ones are."""
+
+
 def six_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round values to six significant digits, as in the card."""
-    # Formatting is slow, and most columns have few different values.
-    once, back = np.unique(values, return_inverse=True)
-    return np.array([float(f"{value:.6g}") for value in once.tolist()], np.float64)[back]
+    """Round values to six significant digits, as in the card.
+
+    Examples
+    --------
+    >>> six_digits(np.array([0.0, 1 / 3, 1234567.0]))
+    array([0.00000e+00, 3.33333e-01, 1.23457e+06])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        digits = SIX - 1 - np.floor(np.log10(np.abs(values)))
+        known = (digits >= 0) & (digits < POWERS.size)
+        power = POWERS[np.where(known, digits, 0).astype(np.int64)]
+        # A quotient of a whole number and an exact power is the float64 nearest to the decimal.
+        scaled = values * power
+        rounded = np.round(scaled)
+        sure = known & (np.abs(scaled - rounded) < NEAR_MIDDLE)
+    found, rest = rounded / power, np.flatnonzero(~sure)
+    found[rest] = [float(f"{value:.{SIX}g}") for value in values[rest].tolist()]
+    return np.asarray(found, np.float64)
 
 
 ROW_GROUP = 1 << 16

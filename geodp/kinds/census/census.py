@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from geodp.grid.region import Region
 from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
 from geodp.io.write.tables import RowErrors, six_digits, widen
-from geodp.io.write.view import JointView, Original, View
+from geodp.io.write.view import JointView, Original, View, keep_rows
 from geodp.kinds.census.inputs import require_columns
 from geodp.kinds.census.kind import CensusCard, Column
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
@@ -30,12 +30,12 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.release.composite import JointRelease
 from geodp.release.maps import describe_maps
-from geodp.release.opening import open_release
+from geodp.release.opening import WrittenRelease, open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, TablesGuarantee, state_event
-from geodp.typing import KeyArray
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 SHORT = 16
 """Columns of a row that take about as much space as the row of a table in all its files."""
@@ -51,6 +51,10 @@ COUNTED = (
     "their margins, and is a member of at most as many households."
 )
 """The assumption of the contribution."""
+
+
+CellEstimates = tuple[IntArray, FloatArray, FloatArray, FloatArray]
+"""Counts of cells, their standard errors and both ends of their intervals: [n] each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +74,7 @@ class CensusColumns(RowErrors):
         """Return the columns of some cells; see :class:`RowErrors`."""
         assert self.census is not None
         made = list[NDArray[Any]]()
-        for one in self.census.index.columns:
-            count, error, low, high = self.census.estimate_cells(one, key)
+        for count, error, low, high in self.census.estimate_cells(key):
             made += [count, six_digits(error), *widen(low, high)]
         return made[1:]
 
@@ -218,22 +221,36 @@ class Census(JointRelease[CensusCard]):
             sums += table.counts_at(joint.join(key, np.full(key.size, part)))
         return sums
 
-    def estimate_cells(
-        self, column: Column, key: KeyArray
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return count, standard error and both ends of a column in cells: [n] each."""
+    def estimate_cells(self, key: KeyArray) -> Iterator[CellEstimates]:
+        """Yield counts, standard errors and both ends of every column in cells."""
+        whole = {name: self._estimate_population(name, key) for name in self.margins.populations}
+        for one in self.index.columns:
+            total = whole[self.margins.population(one.table)]
+            if not one.parts:
+                yield total
+                continue
+            parts = self._alone[one.table].parts
+            assert parts is not None  # as it is of a margin
+            count = self.count_cells(one, key)
+            yield (count, *parts.of_sums(key, self.number_parts(one), count, total))
+
+    def _estimate_population(self, name: str, key: KeyArray) -> CellEstimates:
+        own = self._alone[name]
+        errors, intervals = own.cell_errors(), own.intervals()
+        assert intervals is not None  # as a population has closed forms
+        listed = own.table.key
+        error = np.broadcast_to(np.asarray(errors, np.float64), listed.shape)
+        at = np.minimum(np.searchsorted(listed, key), max(listed.size - 1, 0))
+        return (np.asarray(own.table.counts_at(key), np.int64), error[at], *intervals.of(key))
+
+    @cached_property
+    def _alone(self) -> dict[str, Release]:
+        """All tables by name, without the errors that were read from files."""
         # Errors of files are rounded: computed anew, they are the same before and after writing.
-        own = Release(self.releases[column.table].table)
-        count = self.count_cells(column, key)
-        if not column.parts:
-            errors, intervals = own.cell_errors(), own.intervals()
-            assert intervals is not None  # as a population has closed forms
-            error = np.broadcast_to(np.asarray(errors, np.float64), own.table.key.shape)
-            at = np.searchsorted(own.table.key, key)
-            listed = np.minimum(at, max(own.table.key.size - 1, 0))
-            return (count, error[listed], *intervals.of(key))
-        assert own.parts is not None
-        return (count, *own.parts.of_sums(key, self.number_parts(column), count))
+        return {
+            name: Release(one.table) if isinstance(one, WrittenRelease) else one
+            for name, one in self.releases.items()
+        }
 
     def view(self, name: str | None = None) -> CensusView:
         """Return the view of all columns of every cell as one table."""
@@ -266,7 +283,8 @@ class Census(JointRelease[CensusCard]):
 
     def write_joint(self, folder: Path) -> Joint:
         """Write the table of all columns in every format; return the index's entries of it."""
-        return write_rows(self.view(), JOINT, folder, ROWS)
+        with keep_rows(self.view(), folder) as view:
+            return write_rows(view, JOINT, folder, ROWS)
 
     def rebuild(self) -> Rebuilt[CensusCard]:
         """Derive the index and the events of all tables from their cards.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import numpy as np
 
@@ -56,9 +56,25 @@ MORE_HOUSEHOLDS = Rule(
 
 FIT_ALONE = Rule(
     "census-fit-nested",
-    "contradictions='fit' (--contradictions fit) is for margins that divide the persons: what one "
-    "person changes is not known where {margin}, which divides {of}, is fitted, too.",
+    "contradictions='fit' (--contradictions fit) is for margins that divide the persons: one "
+    "person would change several parts where {margin}, which divides {of}, is fitted, or has a "
+    "rest of what was fitted.",
 )
+
+
+ADDS_UP_FACT = (
+    "that in every cell of the input the parts of {margin} add up to {of}: other tables are "
+    "refused before anything is charged"
+)
+HOUSEHOLDS_FACT = (
+    "that no cell of the input has more households than persons: other tables are refused before "
+    "anything is charged"
+)
+FITTED_FACT = (
+    "what the hiding or perturbation of counts reveals that the input already had: parts that did "
+    "not add up were changed until they did, and protected is one person in the file as it was"
+)
+"""Public facts of a release whose tables :meth:`CensusTables.of` has checked."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,8 +125,7 @@ class CensusTables:
         UsageError
             Tables that do not go together, or contradict each other and are not to be fitted.
         """
-        if contradictions not in ("refuse", "fit"):
-            raise UsageError(ASKED)
+        contradictions = require_choice(contradictions)
         homes, rest, within = dict(household_margins or {}), dict(rest or {}), dict(within or {})
         given = [persons, *margins.values(), *homes.values()]
         if not all(isinstance(one, CountTable) for one in given) or (homes and households is None):
@@ -137,6 +152,8 @@ class CensusTables:
         for margin in relations.margins:
             table = {**margins, **homes}[margin.name]
             whole = _places(tables[margin.of])
+            if contradictions == "fit" and margin.name in rest and margin.of in margins:
+                raise UsageError(FIT_ALONE.format(margin=margin.name, of=margin.of))
             parts = _complete(relations, margin, table, whole, margin.name in rest)
             if parts is None:
                 if contradictions == "refuse":
@@ -150,10 +167,29 @@ class CensusTables:
         require_columns(relations, named)
         return cls(relations, named, tables, tuple(given), contradictions, changed)
 
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What follows from what was checked, for the card."""
+        fits = self.contradictions == "fit"
+        found = [
+            ADDS_UP_FACT.format(margin=one.name, of=one.of)
+            for one in self.margins.margins
+            if one.of != PERSONS or not fits
+        ]
+        found += [HOUSEHOLDS_FACT] * self.margins.households
+        return (*found, *([FITTED_FACT] if fits else []))
+
     def truths(self) -> Iterator[tuple[str, TrueParts]]:
         """Yield the counts of every margin by the parts of cells of the map."""
         for one in self.margins.margins:
             yield one.name, _places(self.tables[one.name])
+
+
+def require_choice(contradictions: str | None) -> Contradictions:
+    """Return what happens where counts contradict each other; UsageError if it is left open."""
+    if contradictions not in get_args(Contradictions):
+        raise UsageError(ASKED)
+    return cast(Contradictions, contradictions)
 
 
 Part = tuple[KeyArray, IntArray, IntArray]

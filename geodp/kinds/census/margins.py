@@ -154,10 +154,20 @@ class Margins:
         """
         return 2 if self.path(table) and self.population(table) == HOUSEHOLDS else 1
 
-    @property
-    def share(self) -> Fraction:
-        """The share of the budget of every table."""
-        return Fraction(1, len(self.tables))
+    def share(self, table: str) -> Fraction:
+        """Return the share of the budget of a table.
+
+        Nobody changes all counts of households at once: who opens a household changes one part of
+        each of their margins, and who joins one none of their number. So the shares of all tables
+        add up to more than 1, and one person costs 1 at most (docs/proofs/census.md).
+        """
+        homes = sum(self.population(one.name) == HOUSEHOLDS for one in self.margins)
+        number = max(Fraction(1), Fraction(homes, 2))
+        # What one person costs at most, in shares of a table of persons.
+        cost = Fraction(len(self.margins) - homes + 1)
+        if self.households:
+            cost += max(number + Fraction(homes, 2), Fraction(homes))
+        return (number if table == HOUSEHOLDS else Fraction(1)) / cost
 
     def grid(self, ground: Grid, table: str) -> Grid:
         """Return the grid of a table; ``ground``: the map."""

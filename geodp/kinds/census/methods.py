@@ -25,9 +25,9 @@ from geodp.table.counts import ReleasedTable, coalesce
 
 PROOF = (
     "one person changes, on each level, one count of the persons and one part of each of their "
-    "margins by 1, and, where households are counted, one count of these by 1 and two parts of "
-    "each of their margins; every table has an equal share of the budget and independent noise of "
-    "its own, and everything else is post-processing"
+    "margins by 1, and, where households are counted, either their number and one part of each of "
+    "their margins by 1, or two parts of each of these; every table has noise of its own, so that "
+    "either costs the budget at most, and everything else is post-processing"
 )
 """Why a release holds what it promises."""
 
@@ -97,9 +97,9 @@ class CensusTable(OfPyramid):
         number = self.margins.changes(self.table)
         counts = "one count" if number == 1 else "two counts"
         return (
-            f"a person counted once changes {counts} of this table by 1 on each level; each of the "
-            f"{len(self.margins.tables)} tables has {self.margins.share} of the budget, and of "
-            f"that the levels, from the total to the cells, have these shares: {listed}"
+            f"a person counted once changes {counts} of this table by 1 on each level; its own "
+            f"noise has {self.margins.share(self.table)} of the budget, and of that the levels, "
+            f"from the total to the cells, have these shares: {listed}"
         )
 
     def streams(self, ground: Grid, event: Measurement) -> Streams:

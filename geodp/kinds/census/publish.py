@@ -236,7 +236,7 @@ def _arrays_of(table: CountTable) -> tuple[Any, Any]:
 def prepare_census(tables: CensusTables, request: Request) -> Prepared[CensusDesign, Census]:
     """Do everything of :func:`publish` that comes after its tables, and before the charge."""
     bound = vouch_contribution(tables.read, request.terms.contribution)
-    facts, readings = state_tables(tables.read, request)
+    facts, readings = state_tables(tables.read, request, tables.facts)
     inputs = Inputs(facts, readings[:1], bound)
     design = design_census(
         tables.ground, tables.margins, tables.columns, tables.contradictions, request, inputs

@@ -82,7 +82,7 @@ class Streams:
             self.event,
             mechanism=mechanism,
             sensitivity=self.event.sensitivity * self.margins.changes(table),
-            share=self.margins.share,
+            share=self.margins.share(table),
         )
 
     @cached_property
