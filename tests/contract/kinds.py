@@ -223,6 +223,20 @@ def _publish_sizes(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     )
 
 
+def _publish_census(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    persons, homes = (
+        geodp.read_table(frames["a.csv"], grid=grid(), code="code", value=value)
+        for value in ("n", "homes")
+    )
+    sex = geodp.read_table(
+        frames["a.csv"].melt(["code"], ["f", "m"], "sex"), grid=grid(), code="code", value="value",
+        by=["sex"], labels={"sex": ["f", "m"]},
+    )  # fmt: skip
+    return geodp.census.publish(
+        persons, {"sex": sex}, households=homes, contradictions="refuse", **ASKED | more
+    )
+
+
 def _publish_flows(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     return geodp.flows.publish(
         frames["a.csv"], grid=grid(), origin="code", destination="to", person="id", trips=1,
@@ -414,6 +428,30 @@ KINDS = {
                 *("--max-size", "3", "--people", "1500"),
             ),
             telling={"size": "household_size", "n": "households"},
+        ),
+        Kind(
+            "census",
+            {
+                "a.csv": lines(
+                    ("code", "n", "f", "m", "homes"),
+                    *(
+                        (code, 90 + 7 * i, 60 + 4 * i, 30 + 3 * i, 40 + i)
+                        for i, code in enumerate(CODES)
+                    ),
+                )
+            },
+            ("census", "publish"),
+            ("a.csv",),
+            (
+                *(*GRID, "--code", "code", "--value", "n", "--margin", "sex=f,m"),
+                *("--households", "homes", "--contradictions", "refuse"),
+            ),
+            "census.json",
+            amounts=("n", "f", "m", "homes"),
+            asserted=("--contradictions", "refuse"),
+            in_python=_publish_census,
+            people=3630,
+            telling={"n": "persons", "homes": "households"},
         ),
         Kind(
             "flows",

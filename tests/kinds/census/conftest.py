@@ -1,6 +1,6 @@
 import pytest
 
-from tests.kinds.census.worlds import publish_mesh
+from tests.kinds.census.offices import publish_mesh
 
 
 @pytest.fixture(scope="module")

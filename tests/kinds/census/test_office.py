@@ -10,7 +10,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.io.folder.formats import choose_exports, write_exports
-from tests.kinds.census.worlds import (
+from tests.kinds.census.offices import (
     MESH_COLUMNS,
     MESHES,
     SQUARE_COLUMNS,

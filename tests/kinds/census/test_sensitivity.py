@@ -14,7 +14,7 @@ from geodp.errors import UsageError
 from geodp.kinds.census.inputs import CensusTables, nearest_whole
 from geodp.kinds.census.margins import Margins
 from geodp.privacy.terms import NEIGHBOURS, Terms
-from tests.kinds.census.small_worlds import (
+from tests.kinds.census.worlds import (
     GRID,
     METHOD,
     changes,

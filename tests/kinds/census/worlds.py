@@ -1,105 +1,151 @@
-"""Small tables of two publishers whose columns add up, and their releases."""
+"""Small worlds of persons and households with margins of both, and all that is measured of them."""
+
+import itertools
+from fractions import Fraction
+from unittest import mock
 
 import numpy as np
-import pandas as pd
 
 import geodp
-from geodp.grid.joint import split_grid
-from geodp.kinds.census.kind import Column
+from geodp.kinds.census import streams as of_streams
+from geodp.kinds.census.inputs import CensusTables
+from geodp.kinds.census.streams import Streams, Truth, release_streams
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.noise.law import LAPLACE
+from geodp.privacy.noise.node import NodeNoise
 
-MESHES = geodp.Grid.mesh("jis:basic", bounds=(139.5, "35.9833333333", 139.55, "36.0166666666"))
-"""Cells of the primary meshes 5339, in the south, and 5439."""
+GRID = geodp.Grid.regular((2, 2))
+METHOD = Pyramid("R")
+PEOPLE = [*itertools.product((0, 1), (0, 1))]
+"""All kinds of persons: sex and age, 1 for the old."""
 
-SQUARES = geodp.Grid.mesh("inspire:1km", bounds=(4000000, 3000000, 4003000, 3002000))
-
-MESH_COLUMNS = (
-    Column("人口（総数）", "persons", (), "T001141001"),
-    Column("人口（総数）　男", "sex", (("男",),), "T001141002"),
-    Column("人口（総数）　女", "sex", (("女",),), "T001141003"),
-    Column("世帯総数", "households", (), "T001141034"),
-    Column("一般世帯数", "private", (("一般世帯",),), "T001141035"),
-    Column("１人世帯数　一般世帯数", "size", (("一般世帯", "１人"),), "T001141036"),
-)
-SQUARE_COLUMNS = (
-    Column("T", "persons"),
-    *(Column(one, "sex", ((one,),)) for one in ("M", "F")),
-    *(Column(one, "birth", ((one,),)) for one in ("NAT", "OTH")),
-)
-
-ASKED = {"epsilon": 2, "contribution": 1, "contradictions": "refuse"}
+FEW = [(0, 0), (1, 1)]
+AGED = ("young", "old")
 
 
-def list_codes(grid):
-    """Return the codes of all cells, in their order."""
-    keys = grid.domain.keys_of_ranks(np.arange(grid.size))
-    return sorted(grid.places[0].format(*grid.decode(keys)))
+def worlds(homes=2):
+    """All worlds of a few households of up to two members in one cell."""
+    members = [one for n in (1, 2) for one in itertools.combinations_with_replacement(FEW, n)]
+    for number in range(homes + 1):
+        for world in itertools.combinations_with_replacement(members, number):
+            yield tuple((0, one) for one in world), ()
 
 
-def mesh_statistics():
-    """Return a table of e-Stat, with titles as names of columns."""
-    rows = pd.DataFrame({"KEY_CODE": list_codes(MESHES), "HTKSYORI": 0})
-    at = np.arange(len(rows))
-    counts = 60 + 5 * at, 25 + 2 * at, 35 + 3 * at, 30 + at, 28 + at, 12 + at
-    return rows.assign(**dict(zip((one.name for one in MESH_COLUMNS), counts, strict=True)))
+def one_person_more(world, places=(0, 1)):
+    """All worlds in which one more person joins a household, opens one, or lives in none."""
+    homes, others = world
+    for person in PEOPLE:
+        for i, (place, members) in enumerate(homes):
+            joined = place, tuple(sorted((*members, person)))
+            yield tuple(sorted((*homes[:i], joined, *homes[i + 1 :]))), others
+        for place in places:
+            yield tuple(sorted((*homes, (place, (person,))))), others
+            yield homes, (*others, (place, person))
 
 
-def census_grid():
-    """Return a table of Eurostat's census grid, with the columns of the office in its order."""
-    rows = pd.DataFrame({"GRD_ID": list_codes(SQUARES)})
-    at = np.arange(len(rows))
-    counts = 90 + 7 * at, 40 + 3 * at, 50 + 4 * at, 70 + 6 * at, 20 + at
-    names = [one.name for one in SQUARE_COLUMNS]
-    rows = rows.assign(**dict(zip(names, counts, strict=True)), LAND_SURFACE=1.0, POPULATED=1)
-    return rows.assign(**{f"{one}_CI": 0 for one in names})
+def _table(counted, **labels):
+    grid = GRID
+    for name, of_it in labels.items():
+        grid = grid.with_attribute(name, of_it)
+    dense = np.zeros(grid.shape, np.int64)
+    for place, *parts in counted:
+        dense[(*divmod(place, 2), *parts)] += 1
+    return geodp.CountTable.from_dense(dense, grid)
 
 
-def of_labels(attributes, tables):
-    """Make the table of a margin of the tables of its parts, each named by its labels."""
-    grid = next(iter(tables.values())).grid
-    for name, labels in attributes.items():
-        grid = grid.with_attribute(name, labels)
-    joint, keys = split_grid(grid), []
-    for labels, one in tables.items():
-        part = 0
-        for label, every in zip(labels, attributes.values(), strict=True):
-            part = part * len(every) + every.index(label)
-        keys.append(joint.join(one.key, np.full(one.key.size, part)))
-    counts = [one.count for one in tables.values()]
-    return geodp.CountTable.from_keys(grid, np.concatenate(keys), np.concatenate(counts))
+def tables_of(world):
+    """Count a world: margins that cross, that divide, with a rest, and within one label.
 
-
-def publish_mesh(**options):
-    """Publish all columns of mesh statistics."""
-    persons, men, women, homes, private, single = (
-        geodp.read_table(mesh_statistics(), grid=MESHES, code="KEY_CODE", value=one.name)
-        for one in MESH_COLUMNS
-    )
-    sex = of_labels({"sex": ["男", "女"]}, {("男",): men, ("女",): women})
-    kinds = {"private": ["一般世帯", "その他"]}
-    options = {
-        "households": homes,
-        "household_margins": {
-            "private": of_labels({"private": ["一般世帯"]}, {("一般世帯",): private}),
-            "size": of_labels(kinds | {"size": ["１人"]}, {("一般世帯", "１人"): single}),
-        },
-        "rest": {"private": "その他", "size": "２人以上"},
-        "within": {"size": ("一般世帯", "その他")},
-        "columns": MESH_COLUMNS,
-        **ASKED,
-        **options,
-    }
-    return geodp.census.publish(persons, {"sex": sex}, **options)
-
-
-def publish_grid(**options):
-    """Publish all counts of a census grid."""
-    total, men, women, native, other = (
-        geodp.read_table(census_grid(), grid=SQUARES, code="GRD_ID", value=one.name)
-        for one in SQUARE_COLUMNS
-    )
+    Only the old have a pension, some of them, and only households with an old member have a help.
+    """
+    homes, others = world
+    people = [(place, *one) for place, members in homes for one in members]
+    people += [(place, *one) for place, one in others]
+    of_homes = [
+        (place, min(len(members), 3) - 1, max(old for _, old in members))
+        for place, members in homes
+    ]
+    sexes = {"sex": ["f", "m"]}
     margins = {
-        "sex": of_labels({"sex": ["M", "F"]}, {("M",): men, ("F",): women}),
-        "birth": of_labels({"birth": ["NAT", "OTH"]}, {("NAT",): native, ("OTH",): other}),
+        "sex": _table([(p, sex) for p, sex, _ in people], **sexes),
+        "age": _table(people, **sexes, age=AGED),
+        "pension": _table(
+            [(p, 1, old, 0) for p, sex, old in people if sex and old],
+            **sexes, age=AGED, pension=["some"],
+        ),
+        "school": _table([(p, 0) for p, _, old in people if not old], school=["pupils"]),
+    }  # fmt: skip
+    sizes = ["1", "2", "3+"]
+    household_margins = {
+        "size": _table([(p, size) for p, size, _ in of_homes], size=sizes),
+        "kind": _table([(p, old) for p, _, old in of_homes], kind=["none", "some"]),
+        "help": _table(
+            [(p, 1, size) for p, size, old in of_homes if old], kind=["none", "some"], help=sizes
+        ),
     }
-    options = {"columns": SQUARE_COLUMNS, **ASKED, **options}
-    return geodp.census.publish(total, margins, **options)
+    return CensusTables.of(
+        _table([(p,) for p, *_ in people]),
+        margins,
+        households=_table([(p,) for p, *_ in of_homes]),
+        household_margins=household_margins,
+        rest={"pension": "none", "school": "no pupils"},
+        within={"pension": ("old", "young"), "help": ("some", "none")},
+        contradictions="refuse",
+    )
+
+
+def streams_of(tables, event):
+    """What is measured of tables under an event of all together."""
+    return Streams(tables.ground, tables.margins, METHOD, event)
+
+
+def measure(tables, event):
+    """All that is measured, as it is without noise: ``{(table, level, node, part): count}``.
+
+    Then the laws of the noise by table and level, as they are drawn from.
+    """
+    seen, drawn, laws = {}, [], {}
+    combine = of_streams._combine_sums
+
+    def families(noise, above, fanout):
+        drawn.append(noise.law.identity)
+        return np.zeros(above.size * fanout, np.int64), np.full(above.size, 0.5)
+
+    def look(streams, given, level, z, parts):
+        node = next(iter(parts.values())).node.tolist()
+        every = {**z, **{name: one.z for name, one in parts.items()}}
+        laws.update({(name, level): law for name, law in zip(every, drawn, strict=True)})
+        drawn.clear()
+        for name, values in every.items():
+            for at, row in zip(node, values, strict=True):
+                counts = enumerate(np.atleast_1d(row))
+                seen.update({(name, level, at, j): int(n) for j, n in counts if n})
+        return combine(streams, given, level, z, parts)
+
+    streams = streams_of(tables, event)
+    populations = {name: tables.tables[name] for name in tables.margins.populations}
+    with (
+        mock.patch.object(NodeNoise, "families", families),
+        mock.patch.object(of_streams, "_combine_sums", look),
+        mock.patch.object(of_streams, "_fit"),
+    ):
+        key = NoiseKey(bytes(range(32)))
+        release_streams(streams, Truth(populations, dict(tables.truths())), key)
+    return seen, laws
+
+
+def changes(one, other):
+    """What two worlds' measurements differ by, where they do."""
+    both = {*one, *other}
+    found = {at: other.get(at, 0) - one.get(at, 0) for at in both}
+    return {at: by for at, by in found.items() if by}
+
+
+def loss(change, laws):
+    """The loss of all that changes, exactly."""
+    total = Fraction(0)
+    for (table, level, *_), by in change.items():
+        name, parameter = laws[table, level]
+        total += abs(by) / parameter if name == LAPLACE else Fraction(by * by, 2) / parameter
+    return total
