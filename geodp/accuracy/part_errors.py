@@ -182,6 +182,8 @@ class Split:
         Tree on whose first levels the parts of nodes are measured.
     steps : tuple of StepNoise
     marginals : tuple of MarginalNoise
+    tails : (float, float)
+        Half of a 95 % interval, in standard errors, below and above a sum of parts.
     """
 
     joint: Joint
@@ -189,6 +191,7 @@ class Split:
     tree: MapTree
     steps: tuple[StepNoise, ...]
     marginals: tuple[MarginalNoise, ...] = ()
+    tails: tuple[float, float] = (BELOW, ABOVE)
 
     def add_up(self, part: IntArray, count: FloatArray) -> Sum:
         """Return sums of some parts, with ``count`` of their people in the cells: float64[n]."""
@@ -199,7 +202,7 @@ class Split:
             # A marginal measured only sums over complete labels.
             if (other := marginal.of(part)) is not None:
                 noise = pool(noise, other)
-        return Sum(self.tree, self.tree.add_up(count), noise)
+        return Sum(self.tree, self.tree.add_up(count), noise, self.tails)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,11 +217,14 @@ class PartEstimates:
         Standard error of the share.
     variance : float64[n]
         Variance of the parts' sum in the cell, given the map's counts.
+    tails : (float, float)
+        Half of a 95 % interval of what this variance is of, in standard errors, below and above.
     """
 
     share: FloatArray
     doubt: FloatArray
     variance: FloatArray
+    tails: tuple[float, float] = (BELOW, ABOVE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +239,14 @@ class Sum:
     noise : float64[2, levels]
         Variance of the measurements of these parts together, and of the others; infinite below the
         measured levels.
+    tails : (float, float)
+        See :class:`Split`.
     """
 
     tree: MapTree
     held: list[FloatArray] = field(repr=False)
     noise: FloatArray
+    tails: tuple[float, float] = (BELOW, ABOVE)
 
     @property
     def last(self) -> int:
@@ -319,7 +328,8 @@ class Sum:
 
         Cells without people have those of the area around them.
         """
-        estimate = PartEstimates(*(np.zeros(key.size) for _ in range(3)))
+        share, doubt, variance = np.zeros((3, key.size))
+        estimate = PartEstimates(share, doubt, variance, self.tails)
         missing = np.ones(key.size, np.bool_)
         # From the cells up to the first node with people, whose share applies to empty cells, too.
         for i in range(len(self.held) - 1, -1, -1):
@@ -349,14 +359,13 @@ class Sum:
         at, some = self.tree.find(key)
         if not some.any():
             share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
-            return PartEstimates(np.array([share]), np.array([doubt]), np.zeros(1))
+            return PartEstimates(np.array([share]), np.array([doubt]), np.zeros(1), self.tails)
         at = at[some]
         people = self.tree.count[-1][at]
         weight = people / people.sum()
         share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
-        return PartEstimates(
-            np.array([share]), np.array([doubt]), np.array([self._variance_of(at)])
-        )
+        variance = np.array([self._variance_of(at)])
+        return PartEstimates(np.array([share]), np.array([doubt]), variance, self.tails)
 
     def _variance_of(self, at: IntArray) -> float:
         """Return the variance of the sum of some cells, by their positions in order: float64.
@@ -460,12 +469,12 @@ def intervals_around(
     ends : (float64[n], float64[n])
         Low and high ends of the map's intervals.
     """
-    low, high = ends
+    (low, high), (below, above) = ends, estimate.tails
     upper_share = np.minimum(estimate.share + estimate.doubt, 1.0)
     more = difference(np.maximum(high - people, 0.0), upper_share) + people * (
         upper_share - estimate.share
     )
-    down = np.hypot(estimate.share * (people - low), BELOW * np.sqrt(estimate.variance))
-    up = np.hypot(estimate.share * (high - people), ABOVE * np.sqrt(estimate.variance + more))
+    down = np.hypot(estimate.share * (people - low), below * np.sqrt(estimate.variance))
+    up = np.hypot(estimate.share * (high - people), above * np.sqrt(estimate.variance + more))
     low_end = np.maximum(count - round_out(down, count), 0.0)
     return low_end, np.maximum(np.minimum(count + round_out(up, count), high), count)
