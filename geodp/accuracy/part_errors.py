@@ -224,7 +224,7 @@ class PartEstimates:
     share: FloatArray
     doubt: FloatArray
     variance: FloatArray
-    tails: tuple[float, float] = (BELOW, ABOVE)
+    tails: tuple[float, float] = field(default=(BELOW, ABOVE), kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,7 +329,7 @@ class Sum:
         Cells without people have those of the area around them.
         """
         share, doubt, variance = np.zeros((3, key.size))
-        estimate = PartEstimates(share, doubt, variance, self.tails)
+        estimate = PartEstimates(share, doubt, variance, tails=self.tails)
         missing = np.ones(key.size, np.bool_)
         # From the cells up to the first node with people, whose share applies to empty cells, too.
         for i in range(len(self.held) - 1, -1, -1):
@@ -359,13 +359,15 @@ class Sum:
         at, some = self.tree.find(key)
         if not some.any():
             share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
-            return PartEstimates(np.array([share]), np.array([doubt]), np.zeros(1), self.tails)
+            return PartEstimates(
+                np.array([share]), np.array([doubt]), np.zeros(1), tails=self.tails
+            )
         at = at[some]
         people = self.tree.count[-1][at]
         weight = people / people.sum()
         share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
         variance = np.array([self._variance_of(at)])
-        return PartEstimates(np.array([share]), np.array([doubt]), variance, self.tails)
+        return PartEstimates(np.array([share]), np.array([doubt]), variance, tails=self.tails)
 
     def _variance_of(self, at: IntArray) -> float:
         """Return the variance of the sum of some cells, by their positions in order: float64.

@@ -137,7 +137,7 @@ class PartErrors:
         cells, place = np.unique(cell, return_inverse=True)
         # Grouped by part: the sums of a part over all nodes are computed once for all its cells.
         share, doubt, variance = np.empty((3, key.size))
-        estimates = PartEstimates(share, doubt, variance, self.split.tails)
+        estimates = PartEstimates(share, doubt, variance, tails=self.split.tails)
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):
