@@ -184,6 +184,8 @@ class Split:
         Tree on whose first levels the parts of nodes are measured.
     steps : tuple of StepNoise
     marginals : tuple of MarginalNoise
+    tails : (float, float)
+        Half of a 95 % interval, in standard errors, below and above a sum of parts.
     """
 
     joint: Joint
@@ -191,6 +193,7 @@ class Split:
     tree: MapTree
     steps: tuple[StepNoise, ...]
     marginals: tuple[MarginalNoise, ...] = ()
+    tails: tuple[float, float] = (BELOW, ABOVE)
 
     def add_up(self, part: IntArray, count: FloatArray) -> Sum:
         """Return sums of some parts, with ``count`` of their people in the cells: float64[n]."""
@@ -201,7 +204,7 @@ class Split:
             # A marginal measured only sums over complete labels.
             if (other := marginal.of(part)) is not None:
                 noise = pool(noise, other)
-        return Sum(self.tree, self.tree.add_up(count), noise)
+        return Sum(self.tree, self.tree.add_up(count), noise, self.tails)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,11 +219,14 @@ class PartEstimates:
         Standard error of the share.
     variance : float64[n]
         Variance of the parts' sum in the cell, given the map's counts.
+    tails : (float, float)
+        Half of a 95 % interval of what this variance is of, in standard errors, below and above.
     """
 
     share: FloatArray
     doubt: FloatArray
     variance: FloatArray
+    tails: tuple[float, float] = field(default=(BELOW, ABOVE), kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,11 +241,14 @@ class Sum:
     noise : float64[2, levels]
         Variance of the measurements of these parts together, and of the others; infinite below the
         measured levels.
+    tails : (float, float)
+        See :class:`Split`.
     """
 
     tree: MapTree
     held: list[FloatArray] = field(repr=False)
     noise: FloatArray
+    tails: tuple[float, float] = (BELOW, ABOVE)
 
     @property
     def last(self) -> int:
@@ -321,7 +330,8 @@ class Sum:
 
         Cells without people have those of the area around them.
         """
-        estimate = PartEstimates(*(np.zeros(key.size) for _ in range(3)))
+        share, doubt, variance = np.zeros((3, key.size))
+        estimate = PartEstimates(share, doubt, variance, tails=self.tails)
         missing = np.ones(key.size, np.bool_)
         # From the cells up to the first node with people, whose share applies to empty cells, too.
         for i in range(len(self.held) - 1, -1, -1):
@@ -373,7 +383,7 @@ class Sum:
         alone = sizes == 1
         for each, own in ((share, cells.share), (doubt, cells.doubt), (variance, cells.variance)):
             each[alone] = own[starts[alone]]
-        return PartEstimates(share, doubt, variance)
+        return PartEstimates(share, doubt, variance, tails=self.tails)
 
     def _variances_of(self, at: IntArray, which: IntArray, n: int) -> FloatArray:
         """Return the variances of sums of cells, by their positions in order: float64[n].
@@ -498,4 +508,5 @@ def given_total(estimate: PartEstimates, people: Any, high: Any) -> tuple[FloatA
     more = difference(np.maximum(high - people, 0.0), upper_share) + people * (
         upper_share - estimate.share
     )
-    return BELOW * np.sqrt(estimate.variance), ABOVE * np.sqrt(estimate.variance + more)
+    low, up = estimate.tails
+    return low * np.sqrt(estimate.variance), up * np.sqrt(estimate.variance + more)

@@ -136,7 +136,8 @@ class PartErrors:
         cell, part = self.split.joint.split(key)
         cells, place = np.unique(cell, return_inverse=True)
         # Grouped by part: the sums of a part over all nodes are computed once for all its cells.
-        estimates = PartEstimates(*(np.empty(key.size) for _ in range(3)))
+        share, doubt, variance = np.empty((3, key.size))
+        estimates = PartEstimates(share, doubt, variance, tails=self.split.tails)
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):

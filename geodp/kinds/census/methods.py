@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.closed_form import IrregularTree
+from geodp.accuracy.interval import LAPLACE_Z, Z
 from geodp.accuracy.part_errors import MapTree, Split, StepNoise
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
 from geodp.errors import Rule
@@ -235,7 +236,9 @@ class CensusTable(OfPyramid):
                 tuple(measured.get(stride, inf) for stride in streams.finer.strides),
             )
             steps.append(StepNoise(inside, sizes[depth], np.tile(noise, (groups, 1))))
-        return Split(joint, map_release, tree, tuple(steps))
+        # Measured on all levels: the errors of parts are those of noise.
+        tails = Z if event.is_normal else LAPLACE_Z
+        return Split(joint, map_release, tree, tuple(steps), tails=(tails, tails))
 
     def visited(self, released: ReleasedTable) -> int:
         """Count the nodes that were certainly measured, each with all of its parts."""
