@@ -233,7 +233,7 @@ def _publish_census(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
         by=["sex"], labels={"sex": ["f", "m"]},
     )  # fmt: skip
     return geodp.census.publish(
-        persons, {"sex": sex}, households=homes, contradictions="refuse", **ASKED | more
+        persons, {"sex": sex}, households=homes, contradictions="fit", **ASKED | more
     )
 
 
@@ -444,11 +444,12 @@ KINDS = {
             ("a.csv",),
             (
                 *(*GRID, "--code", "code", "--value", "n", "--margin", "sex=f,m"),
-                *("--households", "homes", "--contradictions", "refuse"),
+                *("--households", "homes", "--contradictions", "fit"),
             ),
             "census.json",
-            amounts=("n", "f", "m", "homes"),
-            asserted=("--contradictions", "refuse"),
+            # Names of the others are labels, too.
+            amounts=("n", "homes"),
+            asserted=("--contradictions", "fit"),
             in_python=_publish_census,
             people=3630,
             telling={"n": "persons", "homes": "households"},
