@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from geodp.errors import Rule, UsageError
+from geodp.advice import takes
+from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
+from geodp.io.read.layout.presets import choose_fitting, find_preset
 from geodp.io.read.layout.relations import NO_RELATIONS, RelatedMargin, Relations, TableLayout
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.input_files import TableSource
+from geodp.io.read.rows.input_files import ArrowStream, TableSource
+from geodp.io.read.rows.span import Opening
 from geodp.io.read.table import Table
 from geodp.kinds.census.inputs import (
     CensusTables,
@@ -25,7 +29,7 @@ from geodp.kinds.census.inputs import (
 from geodp.kinds.census.kind import Column
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins, in_order
 from geodp.table.counts import CountTable
-from geodp.table.reading import StatedCounts
+from geodp.table.reading import Reading, StatedCounts
 from geodp.typing import IntArray, KeyArray
 
 COLUMN = "column"
@@ -36,6 +40,14 @@ DISAGREE = Rule(
     "In some cell, the columns of the margin {margin} contradict each other. Where their office "
     "has added hidden details to other cells, merge these (--suppressed merge, suppressed=); "
     "contradictions='fit' (--contradictions fit) is for margins with one column for each part.",
+)
+
+
+HIDDEN = Rule(
+    "census-count-hidden",
+    "a count is hidden, or no count. Give the file before its counts were hidden, or fit the parts "
+    "(--contradictions fit, contradictions=), which counts a hidden part as 0 first; a hidden "
+    "number of all persons is always refused.",
 )
 
 
@@ -77,9 +89,13 @@ class CensusFile:
     relations: Relations
 
     @classmethod
-    def of(cls, header: Header, layout: TableLayout) -> CensusFile:
+    def of(cls, header: Header, layout: TableLayout | None) -> CensusFile:
         """Find the columns of a layout; UsageError for a file that does not have them."""
-        relations = layout.find([*dict.fromkeys((*header.names, *header.titles))])
+        relations = (
+            None
+            if layout is None
+            else layout.find([*dict.fromkeys((*header.names, *header.titles))])
+        )
         if relations is None or not relations.margins:
             raise UsageError(NO_RELATIONS)
         found = cls(header, relations)
@@ -140,7 +156,14 @@ class CensusFile:
             }
             hidden = {one: relations.hidden for one in values if one not in whole}
         wide = replace(reader, value=values, by=(COLUMN,), missing_in=hidden)
-        return self._complete(ground, wide.read(paths), contradictions)
+        try:
+            table = wide.read(paths)
+        except InputError as error:
+            # The general rule proposes to count it as 0 (--missing), which no whole table can.
+            if relations.hidden and error.code in ("count-negative", "count-is-mark"):
+                raise InputError(HIDDEN, file=error.file, row=error.row) from None
+            raise
+        return self._complete(ground, table, contradictions)
 
     def _complete(
         self, ground: Grid, table: CountTable, contradictions: Contradictions
@@ -177,7 +200,19 @@ class CensusFile:
             columns=self.columns,
             contradictions=contradictions,
         )
-        return replace(made, read=(_state_columns(table, self.columns),))
+        return replace(made, read=(self._state(made.tables[PERSONS], table.reading),))
+
+    def _state(self, persons: CountTable, reading: Reading | None) -> CountTable:
+        """Return the persons with how all columns were read, for the card.
+
+        These are no labels of one attribute, and some are totals of others, as relations say.
+        """
+        if reading is not None and reading.public is not None:
+            counts = tuple(StatedCounts(one) for one in self.values)
+            sources = tuple(replace(one, totals=()) for one in reading.sources)
+            public = replace(reading.public, counts=counts)
+            reading = replace(reading, public=public, sources=sources)
+        return CountTable.of_cells(persons.grid, persons.key, persons.count, reading=reading)
 
 
 def _spread(table: CountTable) -> tuple[KeyArray, IntArray]:
@@ -228,16 +263,50 @@ def _count_parts(grid: Grid, margin: RelatedMargin, cells: KeyArray, parts: IntA
     return CountTable.of_cells(grid, key, parts[at, order[part]])
 
 
-def _state_columns(table: CountTable, columns: Sequence[Column]) -> CountTable:
-    """Return the table with its columns as the file names them, which are no labels.
+@takes(Table, without=("value", "by", "labels", "columns", "missing_in"))
+def read_table(
+    paths: TableSource,
+    *,
+    grid: str | Grid,
+    preset: str | None = None,
+    contradictions: Contradictions,
+    **options: Any,
+) -> CensusTables:
+    """Read all columns of a census that a layout relates, for :func:`geodp.census.publish`.
 
-    Some are totals of others, which relations know.
+    Parameters
+    ----------
+    paths : path, sequence of paths, or table in memory
+    grid : str or Grid
+        The public map.
+    preset : str, optional
+        A layout by its name, or a TOML file of one's own. Default: the one that the header fits.
+    contradictions : {"refuse", "fit"}
+        What happens where counts contradict each other, or are hidden.
+
+    Returns
+    -------
+    CensusTables
+        Persons, perhaps households, margins and columns: confidential.
+
+    Raises
+    ------
+    UsageError
+        A file without such a layout, options that do not go together, or columns that contradict
+        each other.
+    InputError
+        Data that must not be used as they are, such as a hidden count; it names file and line.
     """
-    reading = table.reading
-    if reading is None or reading.public is None:
-        return table
-    counts = tuple(StatedCounts(one.code or one.name) for one in columns)
-    public = replace(reading.public, counts=counts)
-    sources = tuple(replace(one, totals=()) for one in reading.sources)
-    stated = replace(reading, public=public, sources=sources)
-    return CountTable.of_cells(table.grid, table.key, table.count, reading=stated)
+    require_choice(contradictions)
+    reader = Table.of(grid, **options)
+    header = Header.of(paths, **reader.shared(Opening))
+    file = CensusFile.of(header, choose_layout(paths, header, preset))
+    return file.read(reader, paths, contradictions)
+
+
+def choose_layout(paths: TableSource, header: Header, preset: str | None) -> TableLayout | None:
+    """Return the relations of a preset, or of the layout that fits; None without any."""
+    listed = paths if isinstance(paths, list | tuple) else [paths]
+    first = Path() if isinstance(listed[0], ArrowStream) else Path(str(listed[0]))
+    chosen = find_preset(preset) if preset else choose_fitting(first, header.names)
+    return None if chosen is None else chosen.related

@@ -132,47 +132,30 @@ class CensusPublishing(TablesPublishing):
 
 
 UNKEPT = (
-    "In every cell and area, all columns add up as census.json says. Not kept: how parts of different margins overlap ({}). A part that lies within another one, "
-    "such as the employed among those of 15 and more, may be larger than it in an area."
+    "In every cell and area, all columns add up as census.json says. Not kept is how parts of "
+    "different margins overlap ({}): a part that lies within another one, such as the employed "
+    "among those of 15 and more, may be larger than it."
 )
 
 
 def _relate(options: dict[str, Any], preset: str | None) -> CensusFile:
     """Find the relations of columns, by the header of the first input."""
-    from pathlib import Path
-
-    from geodp.io.read.layout.presets import choose_fitting, find_preset
     from geodp.io.read.rows.span import OPENING
-    from geodp.kinds.census.reading import CensusFile, Header
+    from geodp.kinds.census.reading import CensusFile, Header, choose_layout
 
-    first, opening = options["inputs"][0], {name: options[name] for name in OPENING}
-    header = Header.of(first, **opening)
-    chosen = find_preset(preset) if preset else choose_fitting(Path(first), header.names)
-    stated = None if chosen is None else chosen.related
-    layout = _state_margins(options, stated)
-    if layout is None:
-        raise UsageError(
-            "Say which columns are published: --all-columns, which takes those that the layout "
-            "relates (geodp inspect FILE), or --margin NAME=COLUMN,COLUMN and --part COLUMN.",
-            code="census-margins-unstated",
-        )
-    return CensusFile.of(header, layout.with_rests(read_named(options["rest"], "--rest")))
+    first = options["inputs"][0]
+    header = Header.of(first, **{name: options[name] for name in OPENING})
+    layout = choose_layout(first, header, preset)
+    if not options["all_columns"]:
+        layout = _state_margins(options, () if layout is None else layout.hidden)
+    rests = read_named(options["rest"], "--rest")
+    return CensusFile.of(header, layout and layout.with_rests(rests))
 
 
-def _state_margins(options: dict[str, Any], stated: TableLayout | None) -> TableLayout | None:
-    """Return the relations that options state, or those of the layout; None without any."""
-    from geodp.io.read.layout.relations import (
-        HOUSEHOLDS,
-        NO_RELATIONS,
-        PERSONS,
-        MarginLayout,
-        TableLayout,
-    )
+def _state_margins(options: dict[str, Any], hidden: tuple[str, ...]) -> TableLayout:
+    """Return the relations that options state; ``hidden``: values of hidden counts."""
+    from geodp.io.read.layout.relations import HOUSEHOLDS, PERSONS, MarginLayout, TableLayout
 
-    if options["all_columns"]:
-        if stated is None:
-            raise UsageError(NO_RELATIONS)
-        return stated
     margins = [
         MarginLayout(name, dict.fromkeys(columns.split(","), ""), of)
         for option, of in (("margin", PERSONS), ("household_margin", HOUSEHOLDS))
@@ -180,9 +163,12 @@ def _state_margins(options: dict[str, Any], stated: TableLayout | None) -> Table
     ]
     margins += [MarginLayout.of_part(column) for column in options["part"]]
     if not margins:
-        return None
+        raise UsageError(
+            "Say which columns are published: --all-columns, which takes those that the layout "
+            "relates (geodp inspect FILE), or --margin NAME=COLUMN,COLUMN and --part COLUMN.",
+            code="census-margins-unstated",
+        )
     if len(options["value"]) != 1:
         raise UsageError("Name the column of all persons: --value COLUMN.", code="census-persons")
-    hidden = () if stated is None else stated.hidden
     households = options["households"] or ""
     return TableLayout(options["value"][0], households, tuple(margins), hidden, chosen=True)
