@@ -8,7 +8,8 @@ is 0 if everything holds, 3 if something does not, and 2 if there is no folder.
 
 GeoTIFF, GeoParquet, pictures and the areas of a selection are compared by their SHA-256 only;
 ``geodp verify`` reads them. Of a folder of several releases (a series, flows, persons and
-households, censuses, amounts) the index and each of the releases are checked, and a note says what is not.
+households, a census, amounts) the index and each of the releases are checked, and a note says what
+is not.
 Sentences of cards are compared with those that follow from their numbers, if this file knows the
 words of the version that has written them. A notice of withdrawal is printed, and changes no exit
 code.

@@ -116,6 +116,9 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "records_are_no_prior": NO_ESTIMATES,
     "a_prior_of_another_grid_is_refused": NO_ESTIMATES,
     "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_ESTIMATES,
+    "a_column_may_have_any_name": {
+        "census": "names of its columns are public, where none may begin a formula",
+    },
     "hostile_labels_stay_texts": NO_LABELS | {"households by size": "its labels are numbers"},
 }
 """What a kind is not asked for, and why it would make no sense there: not run."""
