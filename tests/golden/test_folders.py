@@ -21,7 +21,7 @@ ONLY_EPSILON = ("selection", "local round")
 RESUMED = (
     *("counts-prior", "parts", "series-both", "households", "households-by-size"),
     *("flows-labels", "flows-counted-prior", "flows-units"),
-    *("amounts-classes", "amounts-series", "select-clip"),
+    *("amounts-classes", "amounts-series", "select-clip", "census-homes-mask"),
 )
 """Cases that are interrupted, at least one of every kind that resumes."""
 

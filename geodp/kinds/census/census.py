@@ -399,10 +399,13 @@ class Census(JointRelease[CensusCard]):
         own = self._alone[name]
         errors, intervals = own.cell_errors(), own.intervals()
         assert intervals is not None  # as a population has closed forms
-        listed = own.table.key
-        error = np.broadcast_to(np.asarray(errors, np.float64), listed.shape)
-        at = np.minimum(np.searchsorted(listed, key), max(listed.size - 1, 0))
-        return (np.asarray(own.table.counts_at(key), np.int64), error[at], *intervals.of(key))
+        listed, there = own.table.key, np.isin(key, own.table.key)
+        largest = own.card().expected_error.largest
+        assert largest is not None  # as above
+        error = np.full(key.size, largest)
+        each = np.broadcast_to(np.asarray(errors, np.float64), listed.shape)
+        error[there] = each[np.searchsorted(listed, key[there])]
+        return (np.asarray(own.table.counts_at(key), np.int64), error, *intervals.of(key))
 
     @cached_property
     def _alone(self) -> dict[str, Release]:

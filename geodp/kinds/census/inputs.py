@@ -13,6 +13,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 
 from geodp.errors import Rule, UsageError, printable
+from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.kinds.census.kind import Column
@@ -369,3 +370,5 @@ def require_columns(margins: Margins, columns: Sequence[Column]) -> None:
                 "release, and parts of its margin, each once.",
                 code="census-columns",
             )
+        if one.name.startswith(FORMULA):
+            raise UsageError(NO_FORMULA)

@@ -55,6 +55,7 @@ HIDDEN = Rule(
 class Header:
     """Columns of a file and their titles, which are their names where there is no second header."""
 
+    file: str
     names: tuple[str, ...]
     titles: tuple[str, ...]
 
@@ -68,7 +69,7 @@ class Header:
                     break
             labels = tuple(getattr(table, "labels", ())) or names
         pairs = zip(names, labels, strict=False)
-        return cls(names, tuple(label.strip() or name for name, label in pairs))
+        return cls(table.name, names, tuple(label.strip() or name for name, label in pairs))
 
     def name(self, found: str) -> str:
         """Return the name of the column that a name or a title is of."""
@@ -90,12 +91,12 @@ class CensusFile:
 
     @classmethod
     def of(cls, header: Header, layout: TableLayout | None) -> CensusFile:
-        """Find the columns of a layout; UsageError for a file that does not have them."""
-        relations = (
-            None
-            if layout is None
-            else layout.find([*dict.fromkeys((*header.names, *header.titles))])
-        )
+        """Find the columns of a layout; InputError for a file that does not have them."""
+        columns = [*dict.fromkeys((*header.names, *header.titles))]
+        try:
+            relations = None if layout is None else layout.find(columns)
+        except UsageError as error:
+            raise InputError(str(error), file=header.file, code=error.code) from None
         if relations is None or not relations.margins:
             raise UsageError(NO_RELATIONS)
         found = cls(header, relations)

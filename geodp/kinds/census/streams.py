@@ -392,7 +392,8 @@ def _combine_below(own: Measured | None, below: Measured | None, fanout: int) ->
         assert own is not None  # as cells are measured
         return own
     above = below.node // np.uint64(fanout)
-    starts = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+    # Noise may have left no node open, even where somebody is counted.
+    starts = np.flatnonzero(np.append(True, above[1:] != above[:-1])[: above.size])
     sums, spread = np.add.reduceat(below.z, starts), np.add.reduceat(below.variance, starts)
     if own is None:
         return Measured(above[starts], sums, spread)

@@ -1,57 +1,84 @@
-"""Whole tables whose margins agree: of persons alone, and of persons and households."""
+"""Whole tables whose columns agree: of persons alone, and of persons and households."""
 
 import geodp
+from geodp.kinds.census.publish import prepare_census
+from geodp.release.request import make_request
 from tests.golden.case import Golden
-from tests.golden.worlds.maps import AT, CELLS, LAND, MASK, csv, masked, number, square
-
-WOMEN = csv("row,col,sex,n", [(*at, "f", number(i, 40)) for i, at in enumerate(CELLS)])
-PEOPLE = csv("row,col,n", [(*at, number(i, 40) + number(i + 3, 9)) for i, at in enumerate(CELLS)])
-HOMES = csv(
-    "code,persons,homes,private,single",
-    [(at, 3 * number(i), number(i) + 3, number(i) + 2, 2) for i, at in enumerate(LAND)],
+from tests.golden.worlds.maps import (
+    AT,
+    CELLS,
+    LAND,
+    MASK,
+    MASKED,
+    SQUARE,
+    csv,
+    masked,
+    number,
+    square,
 )
 
+PEOPLE = csv(
+    "row,col,n,f",
+    [(*at, number(i, 40) + number(i + 3, 9), number(i, 40)) for i, at in enumerate(CELLS)],
+)
+SEX = """
+[table]
+persons = "n"
+[[table.margins]]
+name = "sex"
+columns = ["f"]
+rest = "m"
+"""
+HOMES = csv(
+    "code,persons,homes,private,single",
+    [(at, 3 * number(i) + 9, number(i) + 3, number(i) + 2, 2) for i, at in enumerate(LAND)],
+)
+SIZES = """
+[table]
+persons = "persons"
+households = "homes"
+[[table.margins]]
+name = "kind"
+of = "households"
+columns = ["private"]
+rest = "other"
+[[table.margins]]
+name = "size"
+of = "kind"
+within = "private"
+elsewhere = "other"
+columns = ["single"]
+rest = "several"
+"""
 
-def persons(given):
-    """Persons and women, of which the rest follows."""
-    people, women = given.table("people.csv"), given.table("women.csv")
-    sex = geodp.read_table(women, grid=square(("sex", ["f"])), value="n", by=["sex"], **AT)
-    return geodp.census.publish(
-        geodp.read_table(people, grid=square(), value="n", **AT), {"sex": sex}, rest={"sex": "m"},
-        contradictions="fit", contribution=1, **given.terms,
-    )  # fmt: skip
 
-
-def homes(given):
-    """Households, those that are private, and the sizes of these alone."""
-    rows = given.table("homes.csv", code=str)
-    kinds = {"private": ["private", "other"], "size": ["single"]}
-    total, households = (
-        geodp.read_table(rows, grid=masked(given), code="code", value=value)
-        for value in ("persons", "homes")
-    )
-    private, size = (
-        geodp.read_table(
-            rows.assign(private="private", size="single", n=rows[value]),
-            grid=masked(given, *labels), code="code", value="n", by=[name for name, _ in labels],
-        )
-        for value, labels in (("private", [("private", ["private"])]), ("single", kinds.items()))
+def publish(given, name, preset, grid, contradictions, **read):
+    """Publish all columns of a file, as its layout relates them."""
+    tables = geodp.census.read_table(
+        given.table(name, code=str), grid=grid, preset=str(given.path(preset)),
+        contradictions=contradictions, **read,
     )  # fmt: skip
-    return geodp.census.publish(
-        total, {}, households=households, household_margins={"private": private, "size": size},
-        rest={"private": "other", "size": "several"}, within={"size": ("private", "other")},
-        contradictions="refuse", contribution=1, **given.terms,
-    )  # fmt: skip
+    return prepare_census(tables, make_request(contribution=1, **given.terms)).release()
 
 
 CENSUSES = [
-    Golden("census", "census", "", {"people.csv": PEOPLE, "women.csv": WOMEN}, persons),
+    Golden(
+        "census",
+        "census",
+        f"census publish people.csv {SQUARE} --value n --margin sex=f --rest sex=m "
+        "--contradictions fit --contribution 1",
+        {"people.csv": PEOPLE, "sex.toml": SEX},
+        lambda given: publish(given, "people.csv", "sex.toml", square(), "fit", **AT),
+    ),
     Golden(
         "census-homes-mask",
         "census",
-        "",
-        {"homes.csv": HOMES, "mask.txt": MASK},
-        homes,
+        f"census publish homes.csv {MASKED} --preset sizes.toml --all-columns "
+        "--contradictions refuse --contribution 1",
+        {"homes.csv": HOMES, "sizes.toml": SIZES, "mask.txt": MASK},
+        lambda given: publish(
+            given, "homes.csv", "sizes.toml", masked(given), "refuse", code="code"
+        ),
         "rho",
         ("mask",),
     ),

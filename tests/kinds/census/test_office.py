@@ -113,6 +113,7 @@ def test_names_that_no_file_can_have_are_refused_before_the_charge():
         ([replace(men, name="a"), replace(men, name="A")], "columns-of-one-name"),
         ([replace(men, name="geometry")], "columns-of-one-name"),
         ([replace(men, name="a\n")], "census-columns"),
+        ([replace(men, name="=1+1")], "name-is-formula"),
         ([men, replace(men, name="a", code=men.name)], "census-columns"),
         ([replace(men, name=str(i)) for i in range(500)], "census-columns-too-many"),
     ):

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from geodp.kinds.census.reading import CensusFile
     from geodp.release.transaction import Inputs, Prepared, StoredDesign
 
-ELSEWHERE = (
-    *("method", "contribution", "unit", "measurements", "totals", "prior", "simulate"),
-    "display_below",
-)
+ELSEWHERE = ("method", "contribution", "unit", "measurements", "totals", "prior", "simulate")
 """Fields of a request that this release does not have, or has in another form."""
 
 NO_TABLES = (

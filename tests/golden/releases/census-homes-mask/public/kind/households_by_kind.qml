@@ -24,7 +24,7 @@
       </rastershader>
     </rasterrenderer>
   </pipe>
-  <renderer-v2 type="graduatedSymbol" attr='"households_by_private_size"' symbollevels="0"
+  <renderer-v2 type="graduatedSymbol" attr='"households_by_kind"' symbollevels="0"
       graduatedMethod="GraduatedColor" enableorderby="0" forceraster="0">
     <ranges>
       <range lower="1" upper="10" symbol="0" label="1 – 10 (below 10 per km²)" render="true"/>
