@@ -16,6 +16,15 @@ ASK_PERSON_IN = (
 )
 """What is asked of every series."""
 
+ASK_CONTRIBUTION = (
+    "How often is one person counted at most, in all rows and files together (--contribution)? You "
+    "vouch for it, as no row shows it."
+)
+"""What is asked where no column of persons lets geodp bound it."""
+
+ASK_TIMES = "Which values of {} are published (--where), so that a cell has one row in a period?"
+"""What is asked of counts in periods with columns such as hours."""
+
 
 @dataclass(frozen=True)
 class FileQuestion:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, list_answers
+from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, are_trips, list_answers
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
@@ -90,7 +90,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         units = _name_units(path, description, file)
     tables = description.get("tables", ())
     # Trips have no one place at which they could be counted, and other records may be no counts.
-    counted = not any(table["ends"] for table in tables) and _may_be_counts(proposed, tables)
+    counted = not are_trips(description) and _may_be_counts(proposed, tables)
     if answers and not counted:
         proposed["command"] = ""
     if as_json:
@@ -379,6 +379,7 @@ ROLES = {
     "x": "(longitude)",
     "y": "(latitude)",
     "ends": "(coordinates of an end)",
+    "cells_of_ends": "(row or column of an end)",
     "household": "(households)",
     "size": "(sizes of households)",
     "households": "(numbers of households)",

@@ -104,7 +104,8 @@ def inspect(
         longitudes and latitudes or coordinates in metres, ``count``, ``household``, its ``size``
         and numbers of ``households``, each a name, or None if none is certain; ``keys``,
         ``counts``, ``times``, ``persons`` and ``amounts``, which are no counts, names of all
-        candidates; ``ends``, the coordinates of both ends of trips; ``crs`` of coordinates, "CRS"
+        candidates; ``ends``, the coordinates of both ends of trips, and ``cells_of_ends``, their
+        rows and columns; ``crs`` of coordinates, "CRS"
         if they are in metres, or None; ``grid``, the name of a code system, or None if it is not
         certain, and ``grids``, all candidates; ``digits`` of all codes, or None; ``quadkeys``,
         whether codes may be quadkeys; ``geometry``, the CRS of geometries, or None, and ``points``,
@@ -252,6 +253,7 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
         "persons": roles.persons,
         "amounts": roles.amounts,
         "ends": roles.ends,
+        "cells_of_ends": roles.cells_of_ends,
     }
     crs = PLANE if roles.is_plane else DEGREES
     by_role: dict[str, Any] = {
@@ -281,10 +283,10 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
         ``code``, ``x``, ``y``, ``origin``, ``destination``, ``count``, ``household``, ``size``,
         ``households``, ``related``, persons whose margins the layout relates, ``receiver``, the
         cells that hidden details were added to, ``time`` (no month or year), ``period`` (a year, a
-        month or both, with a comma), ``person``, ``amount``; and ``from_x``,
-        ``from_y``, ``to_x``, ``to_y``; ``crs``, that of coordinates; ``period_columns``, the
-        pattern of columns of periods, or ``parts_of_periods`` where their names lack the year.
-        Roles that no column has are left out.
+        month or both, with a comma), ``person``, ``amount``; ``from_x``, ``from_y``, ``to_x``,
+        ``to_y``, or ``from_row``, ``from_column``, ``to_row``, ``to_column`` of cells by number;
+        ``crs``, that of coordinates; ``period_columns``, the pattern of columns of periods, or
+        ``parts_of_periods`` where their names lack the year. Roles that no column has are left out.
     """
     roles = {name: table[name] for name in ("x", "y", "crs", "origin", "destination", "count")}
     roles |= {name: table[name] for name in ("household", "size", "households")}
@@ -293,6 +295,8 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
     several = {"time": moments, "person": table["persons"], "amount": table["amounts"]}
     roles |= {name: next(iter(some), None) for name, some in several.items()}
     roles |= dict(zip(("from_x", "from_y", "to_x", "to_y"), table["ends"], strict=False))
+    of_cells = ("from_row", "from_column", "to_row", "to_column")
+    roles |= dict(zip(of_cells, table["cells_of_ends"], strict=False))
     roles["code"] = table["key"]
     related = table.get("related")
     roles |= {"related": related["persons"], "receiver": related["receiver"]} if related else {}
