@@ -30,6 +30,7 @@ from geodp.kinds.flows.publish import publish as publish_flows
 from geodp.kinds.flows.reading.stays import read_pings, read_stays
 from geodp.kinds.households.publish import publish as publish_households
 from geodp.kinds.series.publish import publish_series
+from geodp.local.files import write_reports
 from geodp.mechanisms import METHODS
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import DiscreteLaplace
@@ -62,7 +63,8 @@ def rehearsals():
         yield partial(_rehearse_amounts, grid)
     yield partial(_rehearse_flows, narrow)
     yield _rehearse_stays
-    yield partial(_rehearse_local, mesh)
+    # Its first level has few children, and the second many, of which devices answer otherwise.
+    yield partial(_rehearse_local, Grid.mesh("inspire:1km", bounds=(4e6, 3e6, 4.01e6, 3.01e6)))
     yield _tie
 
 
@@ -88,7 +90,7 @@ def _rehearse_households(grid, folder):
 
 
 def _rehearse_amounts(grid, folder):
-    """Publish sums and classes of nobody's amounts, with either noise."""
+    """Publish sums and classes of nobody's amounts, with either noise, and estimate some."""
     key = np.flatnonzero(grid.contains_keys(np.arange(SIDE * SIDE, dtype=np.uint64)))
     records = CountTable.from_keys(grid, key.astype(np.uint64), key + 3)
     scale, edges = Scale.of((0, 10), 1, "EUR", "rent"), (0, 5, 10)
@@ -99,7 +101,8 @@ def _rehearse_amounts(grid, folder):
         release.write(folder / noise)
         verify(folder / noise, errors_of)
     # Two streams alone are merged in another way than those of sums and classes.
-    publish_amounts(AmountTable(records, above, scale), contribution=1, epsilon=1)
+    release = publish_amounts(AmountTable(records, above, scale), contribution=1, epsilon=1)
+    release.estimate((0, 0, 4e3, 4e3))
 
 
 def _rehearse_flows(grid, folder):
@@ -135,12 +138,16 @@ def _rehearse_stays(folder):
 
 
 def _rehearse_local(grid, folder):
-    """Collect the reports of a few devices of nobody, write what they release, and verify it."""
+    """Collect the reports of a few devices of nobody in files, write a release and verify it."""
+    folder.mkdir()
     collection = local.open_round(local.plan(grid, devices=1000, epsilon=1))
-    reports = local.randomize(collection, np.zeros((2, 1000), np.int64))
-    release = local.publish(collection, local.aggregate(collection, reports))
-    release.write(folder)
-    verify(folder, errors_of)
+    reports, sums = folder / "reports.parquet", folder / "devices.sums"
+    made = local.randomize(collection, np.zeros((2, 1000), np.int64))
+    write_reports(reports, collection.digest, made)
+    local.aggregate(collection, [reports]).write(sums)
+    release = local.publish(collection, local.Sums.read(sums))
+    release.write(folder / "release")
+    verify(folder / "release", errors_of)
 
 
 def _tie(folder):
