@@ -41,7 +41,7 @@ PAGE: Mapping[str, str] = {
     "always_adds": "The parts of {name} add up to {of}, in every cell and so in every area.",
     "always_within": "{name} divides the part {within} of {of} alone.",
     "always_most": "Households are at most as many as persons.",
-    "script_needed": "Choosing columns needs JavaScript; the map and the table of the first columns "
-    "are readable without.",
+    "script_needed": "Choosing columns needs JavaScript; the map and the table of the first "
+    "columns are readable without.",
 }
 """Texts by name; the context of each in the catalogue is ``census.`` and its name."""

@@ -329,7 +329,7 @@ def _list_errors(
                      for name in every[0]]
         for power in np.unique(size[size >= 0])
     }  # fmt: skip
-    found = {"rows": [[power, one] for power, one in rows.items()]}
+    found: dict[str, Any] = {"rows": [[power, one] for power, one in rows.items()]}
     if blocks:
         of_blocks = [_in_percent(release, one) for one in some[len(cells) :]]
         found["margins"] = [

@@ -9,8 +9,8 @@ from babel.messages.pofile import read_po
 
 from geodp.errors import UsageError
 from geodp.kinds.amounts import english as of_amounts
-from geodp.kinds.flows import english as of_flows
 from geodp.kinds.census import english as of_census
+from geodp.kinds.flows import english as of_flows
 from geodp.kinds.households import english as of_households
 from geodp.release.report.html import english, general, periods
 from geodp.release.report.html.english import texts_of
