@@ -268,9 +268,11 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
         for quantity in quantities
     ]
     answer = _describe_errors(rows, interval == USUAL and not together, finer is not None)
+    about: dict[str, Any] = {"interval": interval}
     if together:
+        about["simultaneous"] = True
         answer = replace(answer, notes=(*answer.notes, TOGETHER))
-    return replace(answer, about={"interval": interval, "simultaneous": together})
+    return replace(answer, about=about)
 
 
 def _describe_errors(rows: list[Row], is_usual: bool, is_within: bool) -> ShownRows:

@@ -25,7 +25,7 @@ PAGE: Mapping[str, str] = {
     "column_each": "{part} for each of {whole}",
     "legend_share": "{name}; the whole map: {share} %",
     "legend_each": "{name}; the whole map: {share}",
-    "legend_vague": "not known to within half of that of the whole map",
+    "legend_vague": "not known well enough",
     "legend_few_of": "few in one of the two: below the limit of display",
     "heading_tree": "All columns of an area, and what is a part of what",
     "tree_help": "A column stands below the smallest one that it is a part of. The numbers are "
@@ -38,6 +38,9 @@ PAGE: Mapping[str, str] = {
     "error_number": "usual number",
     "error_half": "off by at most",
     "heading_always": "What always holds",
+    "always_adds": "The parts of {name} add up to {of}, in every cell and so in every area.",
+    "always_within": "{name} divides the part {within} of {of} alone.",
+    "always_most": "Households are at most as many as persons.",
     "script_needed": "Choosing columns needs JavaScript; the map and the table of the first "
     "columns are readable without.",
 }

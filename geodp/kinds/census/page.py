@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import floor, log10
 from typing import Any
@@ -17,7 +17,7 @@ from geodp.io.write.map.panel import Panel
 from geodp.io.write.picture import why_no_picture
 from geodp.kinds.census.census import JOINT, Census, Pair
 from geodp.kinds.census.english import PAGE
-from geodp.kinds.census.margins import PERSONS
+from geodp.kinds.census.margins import PERSONS, Margins
 from geodp.release.report.html.embedded import draw_blocks, draw_legend, frame_blocks
 from geodp.release.report.html.english import texts_of
 from geodp.release.report.html.frame import pack_colours
@@ -105,7 +105,7 @@ def write_page(
         data["errors"] = _list_errors(release, shares, areas, figures, data.get("map"))
         sections += [("tree", _write_tree(release, page)), ("error", _write_errors(release, page))]
     sections += [
-        ("always", bullets(one.sentence for one in release.constraints)),
+        ("always", bullets(_list_always(release.margins, page))),
         ("guarantee", guarantee_section(explained.sections)),
     ]
     if index.files:
@@ -291,6 +291,16 @@ def _write_errors(release: Census, page: Page) -> Html:
     )  # fmt: skip
 
 
+def _list_always(margins: Margins, page: Page) -> Iterator[str]:
+    """Write what holds in every area."""
+    for one in margins.margins:
+        yield page["always_adds"].format(name=one.name, of=one.of)
+        if one.within:
+            yield page["always_within"].format(name=one.name, of=one.of, within=one.within)
+    if margins.households:
+        yield page["always_most"]
+
+
 def _list_errors(
     release: Census,
     shares: Sequence[Pair],
@@ -319,7 +329,7 @@ def _list_errors(
                      for name in every[0]]
         for power in np.unique(size[size >= 0])
     }  # fmt: skip
-    found: dict[str, list[Any]] = {"rows": [[power, one] for power, one in rows.items()]}
+    found: dict[str, Any] = {"rows": [[power, one] for power, one in rows.items()]}
     if blocks:
         of_blocks = [_in_percent(release, one) for one in some[len(cells) :]]
         found["margins"] = [

@@ -9,6 +9,7 @@ from babel.messages.pofile import read_po
 
 from geodp.errors import UsageError
 from geodp.kinds.amounts import english as of_amounts
+from geodp.kinds.census import english as of_census
 from geodp.kinds.flows import english as of_flows
 from geodp.kinds.households import english as of_households
 from geodp.release.report.html import english, general, periods
@@ -37,6 +38,7 @@ GROUPS = {
     "amounts": of_amounts.PAGE,
     "amounts_files": of_amounts.FILES,
     "households": of_households.PAGE,
+    "census": of_census.PAGE,
     "general": general.PAGE,
     "periods": periods.PAGE,
 }

@@ -275,10 +275,10 @@ def test_scripts_and_styles_are_short_files():
         lines = file.read_text(encoding="utf-8").splitlines()
         assert len(lines) < 400, file.name
         assert max(map(len, lines)) <= 110, file.name
-    styles = {f"{name}.css" for name in (*STYLES, "embed", "periods")}
+    styles = {f"{name}.css" for name in (*STYLES, "embed", "periods", "columns")}
     assert {file.name for file in ASSETS.iterdir()} == {
         *styles,
-        *(f"{n}.js" for n in (*SCRIPTS, "periods")),
+        *(f"{n}.js" for n in (*SCRIPTS, "plain", "periods", "columns")),
     }
     assert {*LANGUAGES} == {"en", "ja"}
 

@@ -1,10 +1,17 @@
 // The page of a table of many columns: the map of a column or a share, and its numbers by area.
 
-/** Shares of that of the whole map at which the colour of a share changes. */
+/** Odds, for those of the whole map, at which the colour of a share changes. */
 const STEPS = [0.5, 0.8, 1.25, 2];
 
-/** Half of an interval beyond which a share has no colour, for that of the whole map. */
+/** Half of an interval beyond which a share has no colour, for that of the whole map or its rest. */
 const WIDEST = 0.5;
+
+/** The shares at which colours change, around a usual one; or ratios, which have no upper end. */
+function findEnds(usual, isEach) {
+  if (isEach) return STEPS.map((step) => step * usual);
+  const odds = usual / (1 - usual);
+  return STEPS.map((step) => (usual < 1 ? (step * odds) / (1 + step * odds) : 1));
+}
 
 function parseColour(text) {
   return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
@@ -91,16 +98,18 @@ class BlockMap {
     };
   }
 
-  ofShare({ column, whole }, usual) {
+  ofShare({ column, share, whole }, usual) {
     const { colours, shares } = this.map.look;
+    const ends = findEnds(usual, data.each[share]);
+    const widest = WIDEST * (data.each[share] ? usual : Math.min(usual, 1 - usual));
     const margin = data.errors.margins[column] ?? 0;
     const others = this.map.counts[whole];
     return (count, at) => {
       const all = others[at];
       if (!all) return colours.paper;
       if (this.isFew(count) || this.isFew(all)) return colours.few;
-      if (margin > WIDEST * usual * all) return colours.untold;
-      return shares[STEPS.filter((step) => count / all >= step * usual).length];
+      if (margin > widest * all) return colours.untold;
+      return shares[ends.filter((end) => count / all >= end).length];
     };
   }
 
@@ -113,7 +122,8 @@ class BlockMap {
       const name = this.map.on_earth ? "legend_per_km2" : "legend_per_cell";
       heading.textContent = fill(name, { what: chosen.name });
       begins.forEach((begin, at) => {
-        rows.push([colours.classes[at], at ? `${write(begins[at - 1])} – ${write(begin)}` : `< ${write(begin)}`]);
+        const text = at ? `${write(begins[at - 1])} – ${write(begin)}` : `< ${write(begin)}`;
+        rows.push([colours.classes[at], text]);
       });
       const last = begins.length;
       rows.push([colours.classes[last], `≥ ${write(begins[last - 1])}`]);
@@ -123,9 +133,8 @@ class BlockMap {
       const times = data.each[chosen.share] ? 1 : 100;
       const name = times === 1 ? "legend_each" : "legend_share";
       heading.textContent = fill(name, { name: chosen.name, share: shorten(times * usual) });
-      const ends = STEPS.map((step) => step * usual * times);
+      const ends = findEnds(usual, data.each[chosen.share]).map((end) => end * times);
       shares.forEach((colour, at) => {
-        if (times === 100 && at && ends[at - 1] >= 100) return;
         const [low, high] = [ends[at - 1], ends[at]].map((end) => (end === undefined ? "" : shorten(end)));
         rows.push([colour, at ? (high ? `${low} – ${high}` : `≥ ${low}`) : `< ${high}`]);
       });
@@ -135,8 +144,9 @@ class BlockMap {
     this.figure.querySelector(".legend").replaceChildren(
       ...rows.map(([colour, text]) => {
         const row = make("li", "");
-        const box = makeShape("svg", { width: 24, height: 14, viewBox: "0 0 24 14", "aria-hidden": "true" });
-        box.append(makeShape("rect", { x: 0.5, y: 0.5, width: 23, height: 13, fill: colour, stroke: "#6b6b70" }));
+        const size = { width: 24, height: 14 };
+        const box = makeShape("svg", { ...size, viewBox: "0 0 24 14", "aria-hidden": "true" });
+        box.append(makeShape("rect", { ...size, fill: colour, stroke: "#6b6b70" }));
         row.append(box, text);
         return row;
       }),
