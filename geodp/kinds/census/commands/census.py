@@ -79,14 +79,14 @@ class CensusPublishing(TablesPublishing):
         super().__init__(options, seconds)
         context = click.get_current_context()
         preset = options["preset"]
-        self.inferred = complete(context, options) or self.inferred
-        check_applicable(context)
         if given := [name for name in NO_TABLES if options.get(name)]:
             flag = given[0].replace("_", "-")
             raise UsageError(
                 f"The columns of a census are its margins: leave --{flag} out.",
                 code="census-option",
             )
+        self.inferred = complete(context, options) or self.inferred
+        check_applicable(context)
         self.grid = grid_of(options)
         self.file = _relate(options, preset)
         self.request = self.read_request(method=options["method"])
@@ -148,10 +148,10 @@ UNKEPT = (
 def _relate(options: dict[str, Any], preset: str | None) -> CensusFile:
     """Find the relations of columns, by the header of the first input."""
     from geodp.io.read.rows.span import OPENING
-    from geodp.kinds.census.reading import CensusFile, Header, choose_layout
+    from geodp.kinds.census.reading import CensusFile, TableHeader, choose_layout
 
     first = options["inputs"][0]
-    header = Header.of(first, **{name: options[name] for name in OPENING})
+    header = TableHeader.of(first, **{name: options[name] for name in OPENING})
     layout = choose_layout(first, header, preset)
     if not options["all_columns"]:
         layout = _state_margins(options, () if layout is None else layout.hidden)
