@@ -78,14 +78,14 @@ class CensusPublishing(TablesPublishing):
         super().__init__(options, seconds)
         context = click.get_current_context()
         preset = options["preset"]
-        self.inferred = complete(context, options) or self.inferred
-        check_applicable(context)
         if given := [name for name in NO_TABLES if options.get(name)]:
             flag = given[0].replace("_", "-")
             raise UsageError(
                 f"The columns of a census are its margins: leave --{flag} out.",
                 code="census-option",
             )
+        self.inferred = complete(context, options) or self.inferred
+        check_applicable(context)
         self.grid = grid_of(options)
         self.file = _relate(options, preset)
         self.request = self.read_request(method=options["method"])
