@@ -92,7 +92,7 @@ NOT_ASKED: dict[str, dict[str, str]] = {
         **dict.fromkeys(
             (
                 *("series", "households of persons", "households by size"),
-                *("amounts", "series of amounts"),
+                *("amounts", "series of amounts", "census"),
             ),
             "publishing on regions takes it 5 to 50 s, also of this small map",
         ),
