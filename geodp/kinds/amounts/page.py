@@ -39,6 +39,7 @@ from geodp.release.report.html.general import (
 from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.page import (
     DPI,
+    SIDE,
     draw_worded,
     embed_picture,
     name_domain,
@@ -51,9 +52,6 @@ from geodp.table.card import Notice
 from geodp.table.index import find_period
 from geodp.tools.explain.card import explain_index, name_ends, series_sentence
 from geodp.tools.explain.page import Explanation, Writer
-
-SIDE = 720
-"""Pixels of the longer side of a map."""
 
 Line = tuple[str, Any, AmountEstimate]
 """Name of a place, its region, and its estimates."""

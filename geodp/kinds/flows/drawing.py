@@ -39,6 +39,7 @@ from geodp.kinds.flows.label_estimates import choose_labels
 from geodp.kinds.flows.streams import number_labels
 from geodp.kinds.flows.zones import find_outlines
 from geodp.release.report.html.markup import Html, Page, element, join
+from geodp.release.report.html.page import DPI, SIDE
 from geodp.release.report.html.quotes import write_count
 from geodp.table.display import is_below
 from geodp.typing import FloatArray, IntArray
@@ -64,11 +65,14 @@ OUT, INTO = "#b3400b", "#1a5a96"
 ALL = "#5b2a86"
 """Colour of flows on the map of all."""
 
-THINNEST, WIDEST = 0.8, 7.0
+THINNEST, WIDEST = 0.6, 4.5
 """Pixels of the thinnest line, and of that of the largest flow of a map."""
 
-WIDE = 640
-"""Pixels of the longer side of a map, and of the width of a chart."""
+WIDE = SIDE
+"""Pixels of the longer side of a map, and of the width of a chart, before they are enlarged."""
+
+ENLARGED = 1.5
+"""Pixels of a wide window for each of them."""
 
 BEND = 0.16
 """Bend of a line to the right, as a share of its length."""
@@ -145,7 +149,7 @@ class Ground:
         strip = 0 if frame.kilometres is None else STRIP
         size = width, height + strip
         sheet = Sheet(*size, look.theme.paper, "", "", "geodp", (*canvas.items,))
-        return cls(width, height + strip, middle, draw_png(sheet))
+        return cls(width, height + strip, middle, draw_png(sheet, DPI))
 
     def define(self) -> Html:
         """Write the picture and the heads of lines, once for all maps of a page."""
@@ -167,7 +171,7 @@ class Ground:
         """Write a map with lines over the places."""
         return element(
             "svg", element("use", href=f"#{GROUND}"), *items,
-            viewBox=f"0 0 {self.width:.0f} {self.height:.0f}", width=f"{self.width:.0f}",
+            viewBox=f"0 0 {self.width:.0f} {self.height:.0f}", width=f"{ENLARGED * self.width:.0f}",
             role="img", aria_label=label, class_="flows",
         )  # fmt: skip
 
@@ -194,7 +198,7 @@ class Ground:
         if not np.isfinite(x):
             return join([])
         return element(
-            "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="5", fill="#1d1c1a", stroke="#ffffff"
+            "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="4", fill="#1d1c1a", stroke="#ffffff"
         )
 
     def mark(self, place: int, text: str, colour: str, aside: float) -> Html:
@@ -510,8 +514,8 @@ def draw_bars(
             )  # fmt: skip
     label = page["labels_bars"].format(place=name, attribute=name_attributes([attribute], page))
     chart = element(
-        "svg", *items, viewBox=f"0 -4 {WIDE} {HIGH + FOOT}", width=f"{WIDE}", role="img",
-        aria_label=label, class_="bars",
+        "svg", *items, viewBox=f"0 -4 {WIDE} {HIGH + FOOT}", role="img",
+        width=f"{ENLARGED * WIDE:.0f}", aria_label=label, class_="bars",
     )  # fmt: skip
     return element("figure", chart, element("figcaption", label, class_="small"))
 

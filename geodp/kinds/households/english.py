@@ -26,7 +26,8 @@ PAGE: Mapping[str, str] = {
     "sizes_map": "Map of the mean size of a household by area.",
     "sizes_unknown": "cannot be told from this release",
     "sizes_help": "Each area is coloured by its released mean size, where its interval is at most "
-    "one person wide; the table below has all intervals.",
+    "one person wide. Where it is wider, an area with households has the colour of the smallest "
+    "larger square of which the interval is not. The table below has all intervals.",
     "sizes_none": "The mean size of no area is known well enough for a colour: the noise is "
     "larger.",
     "heading_places": "Area by area",

@@ -5,6 +5,7 @@ The page has persons, households and mean size of places, and a map of the mean 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,6 +38,8 @@ from geodp.release.report.html.general import (
 )
 from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.page import (
+    DPI,
+    SIDE,
     draw_worded,
     embed_picture,
     name_domain,
@@ -44,15 +47,12 @@ from geodp.release.report.html.page import (
     write_static,
 )
 from geodp.release.report.html.parts import files_section, guarantee_section
-from geodp.release.report.html.places import MAX_CELLS, Rounded, list_regions, step_of
+from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions, step_of
 from geodp.release.report.html.quotes import write_ends
 from geodp.release.report.translation import translate_texts
 from geodp.table.card import Notice
 from geodp.tools.explain.card import explain_index
 from geodp.tools.explain.page import Explanation, Writer
-
-SIDE = 720
-"""Pixels of the longer side of the map of mean sizes."""
 
 
 def write_page(
@@ -88,9 +88,10 @@ def write_page(
     estimates = release.estimate_all(one.region for one in listed)
     named = {**texts_of(language).script, **name_domain(view, page)}
     lines = list_lines(listed, estimates, "persons", named)
+    squares = [] if places else _list_squares(release, listed)
     maps = embed_maps(views, page, language)
     sections = [
-        *_sizes_section(lines, view, page, language),
+        *_sizes_section(lines, squares, view, page, language),
         ("places", _places_section(lines, page, limit)),
         *([("maps", join(maps))] if maps else []),
         ("always", _always_section(release, page)),
@@ -143,14 +144,30 @@ def _round_size(size: Interval) -> tuple[str, str, str]:
     return f"{size.value:.2f}", f"{low:.2f}", f"{high:.2f}"
 
 
+def _list_squares(release: Households, listed: Sequence[NamedRegion]) -> list[Line]:
+    """Estimate squares of cells that are larger than the listed areas, up to all of the map."""
+    grid = release.households.grid
+    if not listed or grid.outlines is not None or grid.hierarchy is not None:
+        return []
+    place = grid.places[0]
+    largest = max(one.region.cells for one in listed)
+    powers = range(math.isqrt(largest).bit_length(), max(place.rows, place.cols).bit_length() + 1)
+    found = [one.region for power in powers for one in list_regions(grid, side=1 << power)]
+    return [("", *one) for one in zip(found, release.estimate_all(found), strict=True)]
+
+
 def _sizes_section(
-    lines: Sequence[Line], view: View, page: Page, language: Language
+    lines: Sequence[Line],
+    squares: Sequence[Line],
+    view: View,
+    page: Page,
+    language: Language,
 ) -> list[tuple[str, Html]]:
     """Draw the map of mean sizes; none where no places lie on a map."""
     if not lines or why_no_picture(view.table.grid) is not None:
         return []
     look = Look(language=language, size=SIDE)
-    picture = draw_worded(lambda one: draw_png(draw_sizes(lines, view, one)), look)
+    picture = draw_worded(lambda one: draw_png(draw_sizes(lines, squares, view, one), DPI), look)
     content = (
         element("p", page["sizes_help"]),
         embed_picture(picture, page["sizes_map"]),
@@ -219,12 +236,17 @@ Line = tuple[str, Region, HouseholdEstimate]
 """Name of a place, its region, and its estimates."""
 
 
-def draw_sizes(lines: Sequence[Line], view: View, look: Look) -> Sheet:
+def draw_sizes(lines: Sequence[Line], squares: Sequence[Line], view: View, look: Look) -> Sheet:
     """Lay out the map of mean sizes of places, the smallest places above those that hold them.
+
+    A place with households whose own size is not known has the colour of the smallest square
+    around it of which it is.
 
     Parameters
     ----------
     lines : sequence of Line
+    squares : sequence of Line
+        Larger than all places.
     view : View
         Of the households.
     look : Look
@@ -238,13 +260,16 @@ def draw_sizes(lines: Sequence[Line], view: View, look: Look) -> Sheet:
         frame = Frame.of_place(grid.places[0], grid.maps.share(look.size))
     number = np.full(frame.blocks, BEYOND, np.int64)
     # Places of several levels lie above each other: the smallest are drawn last.
-    for _, region, one in sorted(lines, key=lambda line: -line[1].cells):
+    for _, region, one in sorted((*squares, *lines), key=lambda line: -line[1].cells):
         size = None if one.is_below(view.limit) else one.mean_size
         index = grid.decode(region.key)[:2]
         at = tuple(index if frame.units else index // frame.block)
-        number[at] = UNKNOWN
         if size is not None and size.high - size.low <= MAX_WIDTH:
             number[at] = np.searchsorted(CLASSES, size.value, "right")
+        elif size is None or not squares:  # few or no households
+            number[at] = UNKNOWN
+        else:
+            number[at] = np.maximum(number[at], UNKNOWN)
     land = None if frame.units else quarters_of_land(grid, frame.place, frame.block)
     if land is not None:
         # A place is coloured as a whole, and nobody lives in its water.

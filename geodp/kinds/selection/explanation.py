@@ -85,9 +85,10 @@ def _answer_section(page: Writer, card: SelectionCard) -> Section:
     rows = tuple(
         tuple(_escape_cell(candidate.get(name, "")) for name in header) for candidate in shown
     )
-    return Section(
-        page.write("heading_answer"), tuple(sentences), tuple(map(_escape_cell, header)), rows
-    )
+    # Of cells; others are names of attributes.
+    cells = {name: page.write(f"answer_{name}") for name in ("code", "row", "col")}
+    titles = tuple(cells.get(name, _escape_cell(name)) for name in header)
+    return Section(page.write("heading_answer"), tuple(sentences), titles, rows)
 
 
 def _write_question(page: Writer, form: Literal["title", "asked"], question: QuestionInfo) -> str:

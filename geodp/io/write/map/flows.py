@@ -15,7 +15,6 @@ from geodp.io.write.map.look import UNTOLD_LAND, Look
 from geodp.io.write.map.page import (
     EDGE,
     MEDIUM,
-    MIN_WIDTH,
     SMALL,
     Page,
     draw_blocks,
@@ -24,6 +23,7 @@ from geodp.io.write.map.page import (
     draw_scale_bar,
     draw_shores,
     label_width,
+    min_width,
     name_counts,
     number_land,
     write_foot,
@@ -219,7 +219,7 @@ def compose_flows(view: View, look: Look, flows: MappedFlows) -> Sheet:
     bounds = look.bounds if flows.place.transform is None else flows.place.bounds
     panel = Panel.of(view, 0, bounds, 2 * look.size)
     label_space, (wide, high) = label_width(look), panel.frame.size
-    page = Page(look, max(MIN_WIDTH, label_space + wide) + 2 * EDGE)
+    page = Page(look, max(min_width(look), label_space + wide) + 2 * EDGE)
     write_head(page, view, [panel])
     page.write_lines(captions.flows.format(side=flows.side), MEDIUM, 21)
     page.y += 24 + 18 * bool(label_space)

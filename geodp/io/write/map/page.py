@@ -36,7 +36,7 @@ from geodp.table.display import shorten_amount
 from geodp.table.stated.release import Software
 
 MIN_WIDTH = 640
-"""Smallest width of a page in pixels, which the texts need."""
+"""Smallest width of a page in pixels, which the texts need, unless a smaller map is asked for."""
 
 EDGE, GAP = 36, 28
 """Spaces around and between the maps, in pixels."""
@@ -124,7 +124,7 @@ def compose(view: View, look: Look) -> Sheet:
     panels = [Panel.of(one, number, look.bounds, size) for one, number in maps]
     label_space = label_width(look)
     wide = sum(label_space + panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
-    page = Page(look, max(MIN_WIDTH, wide) + 2 * EDGE)
+    page = Page(look, max(min_width(look), wide) + 2 * EDGE)
     write_head(page, view, panels)
     page.y += 24 + 18 * bool(label_space)
     left = (page.width - wide) / 2 + label_space
@@ -268,6 +268,11 @@ def draw_box(page: Page, frame: Frame, left: float) -> None:
             y = min(max(at[1] + 4, page.y + 10), page.y + height)
             page.items.append(TextLine(left - 6, y, text, SMALL, theme.soft, at_end=True))
             lowest = at[1]
+
+
+def min_width(look: Look) -> int:
+    """Return the smallest width of what is between the edges of a page, in pixels."""
+    return min(MIN_WIDTH, look.size)
 
 
 def label_width(look: Look) -> float:
@@ -458,6 +463,8 @@ def write_foot(
     panels: list[Panel],
     more: Sequence[str] = (),
     margin_lines: Sequence[str] | None = None,
+    *,
+    is_quantity: bool = False,
 ) -> None:
     """Write the guarantee, the margin, ``more`` sentences, and the requested texts.
 
@@ -486,7 +493,8 @@ def write_foot(
     event = view.table.event
     symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
     budget = [f"{s} = {shorten_amount(n)}" for s, n in symbols.items() if n is not None]
-    lines.append(", ".join(budget) + f" · {event.mechanism}")
+    # A quantity is made of several tables, each with a part of the budget.
+    lines += [] if is_quantity else [", ".join(budget) + f" · {event.mechanism}"]
     place = panels[0].frame.place
     if lies_somewhere(place) and (look.ground or (look.fade and panels[0].land is not None)):
         lines.append(captions.ground)

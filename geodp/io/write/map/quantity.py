@@ -15,13 +15,13 @@ from geodp.io.write.frame import Frame
 from geodp.io.write.map.look import OUTSIDE, PAPER, UNTOLD_LAND, Look
 from geodp.io.write.map.page import (
     EDGE,
-    MIN_WIDTH,
     SMALL,
     Page,
     draw_classes,
     draw_numbers,
     draw_scale_bar,
     label_width,
+    min_width,
     number_land,
     write_foot,
     write_head,
@@ -86,7 +86,7 @@ def compose_quantity(
     look.require_fonts()
     theme, captions = look.theme, look.captions
     panel = Panel(frame, classes.number.astype(np.float64), None, None, None, land=classes.land)
-    page = Page(look, max(MIN_WIDTH, label_width(look) + frame.size[0]) + 2 * EDGE)
+    page = Page(look, max(min_width(look), label_width(look) + frame.size[0]) + 2 * EDGE)
     write_head(page, view, [panel])
     page.y += 24 + 18 * bool(label_width(look))
     left = (page.width - frame.size[0] + label_width(look)) / 2
@@ -100,8 +100,10 @@ def compose_quantity(
     page.y = top + 27
     if find_families(classes.caption) is not None:
         page.write(classes.caption, SMALL + 0.5, theme.ink)
-    draw_classes(page, classes.colours, classes.ends, BOX)
-    draw_scale_bar(page, frame, top, page.inner_width - BOX * len(classes.colours) - 24)
+    # Also on narrow pages, the scale bar has room beside the classes.
+    box = min(BOX, int(page.inner_width - 112) // max(len(classes.colours), 1))
+    draw_classes(page, classes.colours, classes.ends, box)
+    draw_scale_bar(page, frame, top, page.inner_width - box * len(classes.colours) - 24)
     page.y = top + 91
     untold = theme.colours[UNTOLD_LAND + QUARTERS - 1]
     shown = [(untold, classes.unknown)] if (classes.number == UNKNOWN).any() else []
@@ -111,5 +113,5 @@ def compose_quantity(
     if frame.units is not None or (number == OUTSIDE).any():
         shown.append((theme.outside, captions.outside))
     page.write_samples(shown)
-    write_foot(page, view, [panel], margin_lines=notes)
+    write_foot(page, view, [panel], margin_lines=notes, is_quantity=True)
     return page.finish(look.title or view.name, view.table.event.statement, view.card.software)

@@ -306,8 +306,9 @@ def write_notice(notice: Notice | None, language: Language) -> list[Html]:
 STYLE = "main svg{max-width:100%;height:auto}"
 """Styles of these pages: pictures are at most as wide as the window."""
 
-DPI = 100
-"""Resolution of the embedded maps, in pixels per inch."""
+SIDE, DPI = 480, 150
+"""Pixels of the longer side of an embedded map, so few that a telephone shows words that can be
+read, and its resolution in pixels per inch, 100 of which are a pixel each."""
 
 
 def title_or(card: Any, page: Page) -> str:
@@ -342,7 +343,9 @@ def draw_worded(draw: Callable[[Look], bytes], look: Look) -> bytes:
 
 def draw_translated(view: View, language: Language) -> bytes:
     """Draw a map with captions in a language; see :func:`draw_worded`."""
-    return draw_worded(lambda look: draw_map(view, look, dpi=DPI), Look(language=language))
+    return draw_worded(
+        lambda look: draw_map(view, look, dpi=DPI), Look(language=language, size=SIDE)
+    )
 
 
 def write_static(
