@@ -19,7 +19,7 @@ from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.kinds.census.margins import PERSONS, Margins
-from geodp.kinds.census.streams import Streams
+from geodp.kinds.census.streams import CensusStreams
 from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.table.counts import ReleasedTable, coalesce
@@ -103,11 +103,11 @@ class CensusTable(OfPyramid):
             f"from the total to the cells, have these shares: {listed}"
         )
 
-    def streams(self, ground: Grid, event: Measurement) -> Streams:
+    def streams(self, ground: Grid, event: Measurement) -> CensusStreams:
         """Return what is measured together, from the event of this table."""
         number = self.margins.changes(self.table)
         whole = replace(event, sensitivity=event.sensitivity // number, share=Fraction(1))
-        return Streams(ground, self.margins, self.pyramid, whole)
+        return CensusStreams(ground, self.margins, self.pyramid, whole)
 
     def _is_map(self) -> bool:
         return self.table in self.margins.populations

@@ -16,7 +16,7 @@ from geodp.kinds.census.inputs import CensusTables, Contradictions
 from geodp.kinds.census.kind import Column
 from geodp.kinds.census.margins import Margins
 from geodp.kinds.census.methods import CensusTable
-from geodp.kinds.census.streams import Streams, Truth, release_streams
+from geodp.kinds.census.streams import CensusStreams, CensusTruth, release_streams
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import ContributionBound
@@ -153,7 +153,7 @@ class CensusDesign:
     ----------
     request : Request
     inputs : Inputs
-    streams : Streams
+    streams : CensusStreams
     preview : Census
         The release of empty tables.
     """
@@ -162,7 +162,7 @@ class CensusDesign:
 
     request: Request
     inputs: Inputs
-    streams: Streams
+    streams: CensusStreams
     preview: Census
 
     @property
@@ -203,7 +203,7 @@ class CensusDesign:
     def draw(self, tables: CensusTables, key: NoiseKey) -> tuple[DrawnCells, ...]:
         """Draw all tables, in their order."""
         populations = {name: tables.tables[name] for name in self.streams.margins.populations}
-        found = release_streams(self.streams, Truth(populations, dict(tables.truths())), key)
+        found = release_streams(self.streams, CensusTruth(populations, dict(tables.truths())), key)
         drawn = []
         for name, one in self.preview.releases.items():
             cell, *part, count = found[name]
@@ -222,7 +222,7 @@ class CensusDesign:
         return replace(self.preview, releases=releases).with_charge(charge)
 
 
-def _laws_of(streams: Streams, table: str) -> tuple[Plain, ...]:
+def _laws_of(streams: CensusStreams, table: str) -> tuple[Plain, ...]:
     """Return the laws of a table's noise by level."""
     return tuple(law.identity for law in streams.laws(table))
 
@@ -279,7 +279,7 @@ def design_census(
     if not isinstance(method, Pyramid):
         raise TypeError
     whole = make_event(ground, method, request.terms.bound(inputs.bound), request.key_origin)
-    streams = Streams(ground, margins, method, whole)
+    streams = CensusStreams(ground, margins, method, whole)
     total = name_event(whole)
     facts = (*inputs.facts, describe_release(total))
     releases = {}

@@ -21,7 +21,7 @@ from geodp.grid.codes.recognise import QUADKEY, suggest_description
 from geodp.io.read.layout.official_tables import require_one_header
 from geodp.io.read.layout.recognise import (
     SAMPLE,
-    Column,
+    ColumnSample,
     Roles,
     Verdict,
     choose,
@@ -190,7 +190,7 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
     first = _first(table)
     samples = [_texts(column) for column in first] or [() for _ in names]
     columns = [
-        Column(name, more if kind == "label" else "", values)
+        ColumnSample(name, more if kind == "label" else "", values)
         for name, more, values in zip(titles, second, samples, strict=True)
     ]
     key, others = (known.key or "").strip(), {*map(fold, known.named)}
