@@ -200,7 +200,8 @@ LATE = {
 :data:`OUTSIDE`, and the shell imports inside functions whatever loads NumPy."""
 
 ROLES = {
-    "parts have one each": "api kind methods publish plan inputs estimates page english series",
+    "parts have one each": "api kind methods publish plan inputs streams estimates page english "
+    "series",
     "it runs what a command is called": "options estimate sql",
     "layers have one each": "base card raster",
 }

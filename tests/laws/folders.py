@@ -17,6 +17,7 @@ import numpy as np
 
 import geodp
 from geodp.kinds.amounts.streams import ABOVE, BELOW, key_of_class
+from geodp.kinds.census.streams import name_key
 from geodp.kinds.flows.streams import DESTINATIONS, LABELS, ORIGINS, PAIRS
 from geodp.kinds.households.publish import HOUSEHOLDS, MEMBERS, OTHERS
 from geodp.kinds.series.publish import SNAPSHOT
@@ -200,6 +201,26 @@ def households(protect):
     return Folders(publish, of_tables, groups)
 
 
+def census():
+    """Every table is fitted to others, and has the whole budget."""
+    sized = by_size(HOMES)
+    homes = sized.to_dense().sum(axis=-1)
+    sexes = np.stack([3 * homes, 2 * homes + 7], axis=-1)
+
+    def publish(key):
+        return geodp.census.publish(
+            counted(GRID, sexes.sum(axis=-1)),
+            {"sex": counted(GRID.with_attribute("sex", ["f", "m"]), sexes)},
+            households=counted(GRID, homes), household_margins={"size": sized},
+            epsilon=1, contribution=1, contradictions="refuse", key=key,
+        )  # fmt: skip
+
+    tables = ("persons", "sex", "households", "size")
+    # One of persons, its margin, and who opens a household: 1 + 1 + 1 + 1/2 tables.
+    groups = [(Fraction(2, 7), (name_key(table),)) for table in tables]
+    return Folders(publish, of_tables, groups)
+
+
 RECORDS = [(place, amount) for place in range(4) for amount in range(-2, 5) for _ in range(90)]
 SUMS, CLASSES = (ABOVE, BELOW), tuple(key_of_class(k) for k in range(3))
 
@@ -276,6 +297,7 @@ KINDS = {
     "flows with a prior": flows_with_prior(),
     "households, a person protected": households("person"),
     "households, a household protected": households("household"),
+    "census": census(),
     "amounts": amounts(classes=False),
     "amounts and classes": amounts(),
     "classes of amounts": amounts(means=False),

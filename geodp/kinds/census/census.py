@@ -37,7 +37,7 @@ from geodp.kinds.census.pairs import (
     list_wholes,
 )
 from geodp.kinds.census.pairs import Parts as SomeParts
-from geodp.kinds.census.streams import Streams
+from geodp.kinds.census.streams import CensusStreams
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
@@ -492,7 +492,7 @@ class Census(JointRelease[CensusCard]):
         facts = (describe_release(index), identity)
         return Rebuilt(index, events, facts, streams.measured_event.loss)
 
-    def _state_given(self, method: CensusTable, streams: Streams) -> StatedGiven | None:
+    def _state_given(self, method: CensusTable, streams: CensusStreams) -> StatedGiven | None:
         """State the enclosed release of which the persons are; VerificationError for another."""
         if self.given is None:
             return None

@@ -19,7 +19,7 @@ from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.kinds.census.margins import PERSONS, Margins
-from geodp.kinds.census.streams import Streams
+from geodp.kinds.census.streams import CensusStreams
 from geodp.mechanisms import find_method
 from geodp.mechanisms.central.pyramid import OfPyramid
 from geodp.privacy.event import Guarantee, Measurement
@@ -130,7 +130,7 @@ class CensusTable(OfPyramid):
     )
 
     @classmethod
-    def of(cls, streams: Streams, table: str, given: GivenNoise | None = None) -> CensusTable:
+    def of(cls, streams: CensusStreams, table: str, given: GivenNoise | None = None) -> CensusTable:
         """Make the method of a table."""
         pyramid, tables = streams.method, streams.margins.write()
         text = "" if given is None else given.write()
@@ -165,12 +165,12 @@ class CensusTable(OfPyramid):
             f"from the total to the cells, have these shares: {listed}"
         )
 
-    def streams(self, ground: Grid, event: Measurement) -> Streams:
+    def streams(self, ground: Grid, event: Measurement) -> CensusStreams:
         """Return what is measured together, from the event of this table."""
         number = self.margins.changes(self.table)
         whole = replace(event, sensitivity=event.sensitivity // number, share=Fraction(1))
         given = (PERSONS,) if self.given else ()
-        return Streams(ground, self.margins, self.pyramid, whole, given, self.new)
+        return CensusStreams(ground, self.margins, self.pyramid, whole, given, self.new)
 
     def _is_map(self) -> bool:
         return self.table in self.margins.populations
@@ -197,7 +197,7 @@ class CensusTable(OfPyramid):
         method = find_method(own.mechanism)
         return method.variances_of(joint.map, own, stride // joint.width, block)
 
-    def _whole_event(self, streams: Streams) -> Measurement:
+    def _whole_event(self, streams: CensusStreams) -> Measurement:
         """Return the event of the population that this table counts."""
         name = self.margins.population(self.table)
         if name in streams.given:

@@ -19,7 +19,7 @@ from geodp.kinds.census.inputs import CensusTables, Contradictions
 from geodp.kinds.census.kind import Column
 from geodp.kinds.census.margins import PERSONS, Margins
 from geodp.kinds.census.methods import CensusTable
-from geodp.kinds.census.streams import Streams, Truth, release_streams
+from geodp.kinds.census.streams import CensusStreams, CensusTruth, release_streams
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import ContributionBound
@@ -171,7 +171,7 @@ class CensusDesign:
     ----------
     request : Request
     inputs : Inputs
-    streams : Streams
+    streams : CensusStreams
     preview : Census
         The release of empty tables.
     given : Given or None
@@ -181,7 +181,7 @@ class CensusDesign:
 
     request: Request
     inputs: Inputs
-    streams: Streams
+    streams: CensusStreams
     preview: Census
     given: Given | None
 
@@ -231,7 +231,7 @@ class CensusDesign:
             for name in self.streams.margins.populations
             if name not in given
         }
-        truth = Truth(populations, dict(tables.truths()), given)
+        truth = CensusTruth(populations, dict(tables.truths()), given)
         found = release_streams(self.streams, truth, key)
         drawn = []
         for name, one in self.preview.tables.items():
@@ -251,7 +251,7 @@ class CensusDesign:
         return replace(self.preview, releases=releases).with_charge(charge)
 
 
-def _laws_of(streams: Streams, table: str) -> tuple[Plain, ...]:
+def _laws_of(streams: CensusStreams, table: str) -> tuple[Plain, ...]:
     """Return the laws of a table's noise by level."""
     return tuple(law.identity for law in streams.laws(table))
 
@@ -325,7 +325,7 @@ def design_census(
         )
     kept = None if path is None else read_given(path, source, ground, new)
     whole = new if kept is None else kept.add_loss(new)
-    streams = Streams(
+    streams = CensusStreams(
         ground,
         margins,
         method,

@@ -53,7 +53,7 @@ WHOLE = Step(0, 1, 1, 1, 1)
 
 
 @dataclass(frozen=True)
-class Streams:
+class CensusStreams:
     """What is measured, and with which noise.
 
     Attributes
@@ -166,7 +166,7 @@ def name_key(table: str) -> bytes:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Truth:
+class CensusTruth:
     """Confidential counts.
 
     Attributes
@@ -190,7 +190,7 @@ class Truth:
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class CensusLevel:
     """The nodes of a level that were measured: all children of the open nodes above.
 
     Attributes
@@ -219,7 +219,7 @@ class Tree:
 
     Attributes
     ----------
-    levels : list of Level
+    levels : list of CensusLevel
         The root's first.
     opened : list of PartNodes
         Nodes of all levels that were found to have persons, by what was measured above them.
@@ -227,7 +227,7 @@ class Tree:
         Of every margin, on the nodes of all levels.
     """
 
-    levels: list[Level]
+    levels: list[CensusLevel]
     opened: list[PartNodes]
     parts: Mapping[str, list[Measured]]
 
@@ -237,7 +237,7 @@ Counts = tuple[KeyArray, IntArray]
 
 
 def release_streams(
-    streams: Streams, truth: Truth, key: NoiseKey
+    streams: CensusStreams, truth: CensusTruth, key: NoiseKey
 ) -> dict[str, Counts | PartCounts]:
     """Measure and fit all tables: cells and counts, or cells, parts and counts, of each."""
     with ExitStack() as stack:
@@ -256,7 +256,7 @@ def release_streams(
         return _fit(streams, truth, tree, groups)
 
 
-def _chain(streams: Streams, margin: Margin, key: NoiseKey) -> PartsPass:
+def _chain(streams: CensusStreams, margin: Margin, key: NoiseKey) -> PartsPass:
     """Make the pass that measures all parts of a margin together."""
     parts = int(streams.margins.list_parts(margin.name).size)
     step = replace(WHOLE, parts=parts, last=parts)
@@ -269,12 +269,15 @@ def _renumber(truth: TrueParts, parts: IntArray) -> TrueParts:
 
 
 def _measure(
-    streams: Streams, truth: Truth, keys: Mapping[str, NoiseKey], groups: Mapping[str, Group]
+    streams: CensusStreams,
+    truth: CensusTruth,
+    keys: Mapping[str, NoiseKey],
+    groups: Mapping[str, Group],
 ) -> Tree:
     """Measure all tables from the root to the cells, below nodes that have persons."""
     laws = {table: streams.laws(table) for table in streams.measured}
     parts: dict[str, list[Measured]] = {name: [] for name in groups}
-    levels, opened = list[Level](), list[PartNodes]()
+    levels, opened = list[CensusLevel](), list[PartNodes]()
     above, total = np.zeros(1, np.uint64), None
     for i, (fanout, stride) in enumerate(
         zip(streams.fanouts, streams.schedule.strides, strict=True)
@@ -293,7 +296,7 @@ def _measure(
             parts[name].append(group.measure_nodes(i, laws[name][i], node))
         variance = _combine_sums(streams, laws, i, z, {n: each[i] for n, each in parts.items()})
         first = np.append(0, np.cumsum(number))
-        levels.append(Level(node, first, uniform, z, variance))
+        levels.append(CensusLevel(node, first, uniform, z, variance))
         if PERSONS in truth.given:
             count = truth.sum_given(PERSONS, node, stride)
         else:
@@ -305,7 +308,7 @@ def _measure(
 
 
 def _combine_sums(
-    streams: Streams,
+    streams: CensusStreams,
     laws: Mapping[str, tuple[Law, ...]],
     i: int,
     z: dict[str, FloatArray],
@@ -338,7 +341,7 @@ def _no_bound(node: KeyArray, total: IntArray | None) -> IntArray:
 
 
 def _apportion(
-    level: Level, name: str, total: IntArray | None, z: FloatArray, cap: IntArray
+    level: CensusLevel, name: str, total: IntArray | None, z: FloatArray, cap: IntArray
 ) -> IntArray:
     """Divide counts of the open nodes above among the nodes of a level: int64[n].
 
@@ -354,7 +357,7 @@ def _apportion(
 
 
 def _fit(
-    streams: Streams, truth: Truth, tree: Tree, groups: Mapping[str, Group]
+    streams: CensusStreams, truth: CensusTruth, tree: Tree, groups: Mapping[str, Group]
 ) -> dict[str, Counts | PartCounts]:
     """Fit populations from the top, and then margins, given what they divide."""
     released: dict[str, Counts | PartCounts] = {}
@@ -410,7 +413,7 @@ def _some(cells: KeyArray, count: IntArray) -> Counts:
 
 
 def _fit_population(
-    streams: Streams, tree: Tree, name: str, most: list[IntArray] | None
+    streams: CensusStreams, tree: Tree, name: str, most: list[IntArray] | None
 ) -> list[IntArray]:
     """Fit whole counts of a population to all nodes, at most ``most`` at each: by level."""
     levels = tree.levels

@@ -9,7 +9,7 @@ import numpy as np
 import geodp
 from geodp.kinds.census import streams as of_streams
 from geodp.kinds.census.inputs import CensusTables
-from geodp.kinds.census.streams import Streams, Truth, release_streams
+from geodp.kinds.census.streams import CensusStreams, CensusTruth, release_streams
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.law import LAPLACE
@@ -97,7 +97,7 @@ def tables_of(world):
 
 def streams_of(tables, event):
     """What is measured of tables under an event of all together."""
-    return Streams(tables.ground, tables.margins, METHOD, event)
+    return CensusStreams(tables.ground, tables.margins, METHOD, event)
 
 
 def measure(tables, event):
@@ -131,7 +131,7 @@ def measure(tables, event):
         mock.patch.object(of_streams, "_fit"),
     ):
         key = NoiseKey(bytes(range(32)))
-        release_streams(streams, Truth(populations, dict(tables.truths())), key)
+        release_streams(streams, CensusTruth(populations, dict(tables.truths())), key)
     return seen, laws
 
 

@@ -22,7 +22,7 @@ from geodp.io.read.layout.official_tables import RECEIVER, require_one_header
 from geodp.io.read.layout.presets import find_layout
 from geodp.io.read.layout.recognise import (
     SAMPLE,
-    Column,
+    ColumnSample,
     Roles,
     Verdict,
     choose,
@@ -194,7 +194,7 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
     first = _first(table)
     samples = [_texts(column) for column in first] or [() for _ in names]
     columns = [
-        Column(name, more if kind == "label" else "", values)
+        ColumnSample(name, more if kind == "label" else "", values)
         for name, more, values in zip(titles, second, samples, strict=True)
     ]
     key, others = (known.key or "").strip(), {*map(fold, known.named)}

@@ -293,7 +293,7 @@ UNSURE = "jis:quarter"
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnSample:
     """Name of a column, its second name if a file has one, and its first values as texts."""
 
     name: str
@@ -363,7 +363,7 @@ class Roles:
 
 
 def recognise(
-    columns: Sequence[Column],
+    columns: Sequence[ColumnSample],
     grid: str | None = None,
     code: int | None = None,
     named: Collection[int] = (),
@@ -373,7 +373,7 @@ def recognise(
 
     Parameters
     ----------
-    columns : sequence of Column
+    columns : sequence of ColumnSample
     grid : str, optional
         Code system, if it is known; "" if the grid has no codes.
     code : int, optional
@@ -385,8 +385,8 @@ def recognise(
 
     Examples
     --------
-    >>> zones = Column("zone", values=("53394611", "53394612"))
-    >>> roles = recognise([zones, Column("n", values=("3", "5"))])
+    >>> zones = ColumnSample("zone", values=("53394611", "53394612"))
+    >>> roles = recognise([zones, ColumnSample("n", values=("3", "5"))])
     >>> roles.code, roles.grid, roles.count
     (0, 'jis:basic', 1)
     """
@@ -454,7 +454,7 @@ def recognise(
     )
 
 
-def _on_plane(columns: Sequence[Column], found: tuple[int, ...]) -> tuple[int, ...]:
+def _on_plane(columns: Sequence[ColumnSample], found: tuple[int, ...]) -> tuple[int, ...]:
     """Return columns of pairs of coordinates if no pair may be in degrees; else nothing."""
     pairs = zip(found[::2], found[1::2], strict=True)
     metres = all(_are_metres(columns[x].values, columns[y].values) for x, y in pairs)
@@ -551,7 +551,7 @@ class _ColumnNames:
         return [names[at].strip().upper() for names in self._names for at in columns]
 
 
-def _judge_systems(column: Column, grid: str | None) -> dict[str, Verdict]:
+def _judge_systems(column: ColumnSample, grid: str | None) -> dict[str, Verdict]:
     """Judge of which code systems a column may hold codes; empty for a grid without codes."""
     if grid == "":
         return {}
@@ -564,7 +564,7 @@ def _judge_systems(column: Column, grid: str | None) -> dict[str, Verdict]:
 
 
 def _judge_codes(
-    column: Column, count: Callable[[list[str], int], Mapping[str, int]]
+    column: ColumnSample, count: Callable[[list[str], int], Mapping[str, int]]
 ) -> dict[str, Verdict]:
     """Judge code systems by how many values of a column are not codes of each."""
     full = [value for value in column.values if not is_blank(value)]
@@ -573,7 +573,7 @@ def _judge_codes(
     return {system: judge(len(full) - odd, odd, blank) for system, odd in counts.items()}
 
 
-def _judge_tokens(columns: Sequence[Column]) -> dict[str, Verdict]:
+def _judge_tokens(columns: Sequence[ColumnSample]) -> dict[str, Verdict]:
     """Judge of which levels of S2 columns may hold cells, never with certainty.
 
     Many texts of hexadecimal digits, and many numbers, are cells of S2.
@@ -624,7 +624,9 @@ def _is_attribute(name: str) -> bool:
     return not short and find_attribute(plain) is not None
 
 
-def _judge_counts(columns: Sequence[Column], free: Mapping[int, Verdict]) -> dict[int, Verdict]:
+def _judge_counts(
+    columns: Sequence[ColumnSample], free: Mapping[int, Verdict]
+) -> dict[int, Verdict]:
     """Judge which of the columns without another role may hold counts.
 
     Columns of integers are counts; if no column may hold integers, any nonnegative numbers are.

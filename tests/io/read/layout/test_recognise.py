@@ -11,7 +11,7 @@ import geodp
 from geodp.cli.inputs import reaches
 from geodp.errors import UsageError
 from geodp.io.read.layout.propose import propose
-from geodp.io.read.layout.recognise import Column, recognise
+from geodp.io.read.layout.recognise import ColumnSample, recognise
 from tests.refusals import refuses
 
 MESHES = ("53394611", "53394526", "53394612")
@@ -150,7 +150,7 @@ def test_points_persons_and_times_are_found(settle):
     found = settle(columns, {"grid": "jis:basic", "points": True, "contribution": None})
     assert found.options == {"x": "経度", "y": "緯度"}
     assert "(--person): user_id" in found.questions[0]
-    roles = recognise([Column(name, "", values) for name, values in columns.items()])
+    roles = recognise([ColumnSample(name, "", values) for name, values in columns.items()])
     assert (roles.persons, roles.times, roles.counts) == ((0,), (1,), ())
 
 
