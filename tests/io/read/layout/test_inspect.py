@@ -21,7 +21,16 @@ def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
     assert found["columns"][4] == {"name": "T001", "label": "人口（総数）"}
     assert (found["key"], found["grid"], found["protected"]) == ("KEY_CODE", "jis:half", True)
     assert (found["encoding"], found["delimiter"]) == ("cp932", ",")
-    told = {"name", "columns", "protected", "encoding", "delimiter", "geometry", "points"}
+    told = {
+        "name",
+        "columns",
+        "protected",
+        "related",
+        "encoding",
+        "delimiter",
+        "geometry",
+        "points",
+    }
     single = {"key", "origin", "destination", "x", "y", "count", "grid", "digits", "own_grid"}
     assert set(found) == told | single | {
         "household",
