@@ -10,9 +10,10 @@ opposite.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import sqrt
-from typing import NamedTuple, Self, TypeAlias
+from dataclasses import dataclass, field, replace
+from math import log, sqrt
+from statistics import NormalDist
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -128,6 +129,25 @@ def subtract(first: Interval, second: Interval, opposite: float = 0.0) -> Interv
     return Interval(end - start, end - start - low, end - start + high)
 
 
+@dataclass(frozen=True)
+class Derived(Interval):
+    """A number that follows from some counts of its region alone.
+
+    Attributes
+    ----------
+    of : tuple of str
+        The names of these counts.
+    """
+
+    of: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        plain = super().to_dict()
+        del plain["of"]
+        return plain
+
+
 Figures: TypeAlias = Mapping[str, Interval | None]
 """Numbers of a region by the names of their quantities; None: not estimable."""
 
@@ -143,19 +163,52 @@ def hide_figures(figures: Figures, limit: int | None) -> dict[str, Hidden]:
     """Return which of a region's quantities are hidden.
 
     A count is where it is below the limit of display, and every other quantity where a count of the
-    region is, as it would reveal that.
+    region is, or one that it follows from, as it would reveal that.
     """
-    counts = [one for one in figures.values() if isinstance(one, Estimate)]
-    few = any(is_below(one.value, limit) for one in counts)
-    # The end of a sum would reveal that of the count.
-    bare = any(is_below(one.high, limit) for one in counts)
+    counts = {name: one for name, one in figures.items() if isinstance(one, Estimate)}
+
+    def test(names: Sequence[str]) -> Hidden:
+        few = any(is_below(counts[name].value, limit) for name in names)
+        # The end of a sum would reveal that of the count.
+        return Hidden(few, any(is_below(counts[name].high, limit) for name in names))
+
+    every = test([*counts])
     return {
         # Where counts are fitted to each other, the error of one tells the size of another.
-        name: Hidden(bool(is_below(one.value, limit)), few)
+        name: Hidden(bool(is_below(one.value, limit)), every.below)
         if isinstance(one, Estimate)
-        else Hidden(few, bare)
+        else test(one.of)
+        if isinstance(one, Derived)
+        else every
         for name, one in figures.items()
     }
+
+
+def factor_together(number: int, *, heavy: bool) -> float:
+    """Return how much wider 95 % intervals of several numbers are, if all hold together in 95 %.
+
+    Parameters
+    ----------
+    number : int
+        Of numbers with errors of their own (Bonferroni).
+    heavy : bool
+        Whether errors may have tails as heavy as those of Laplace noise, not of normal laws.
+
+    Examples
+    --------
+    >>> round(factor_together(10, heavy=False), 3), round(factor_together(10, heavy=True), 3)
+    (1.432, 1.769)
+    """
+    if heavy:
+        return 1 + log(max(number, 1)) / log(1 / 0.05)
+    normal = NormalDist()
+    return normal.inv_cdf(1 - 0.025 / max(number, 1)) / normal.inv_cdf(0.975)
+
+
+def widen(one: Interval, factor: float) -> Interval:
+    """Widen an interval around its number; what could not be negative still is not."""
+    low, high = one.value - factor * (one.value - one.low), factor * (one.high - one.value)
+    return replace(one, low=max(low, 0.0) if one.low >= 0 else low, high=one.value + high)
 
 
 def subtract_all(

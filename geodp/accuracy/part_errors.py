@@ -9,7 +9,8 @@ areas differ from their surroundings: of t people, of whom the area above has th
 parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared deviation from ``s t``, with
 ``mu = t s (1 - s)``. Measurements with the variance V leave V; on the last measured level
 ``V D / (V + D)``, as they are shrunk. The released deviations there have the variance
-``D**2 / (V + D)``, so that the factor k follows from the release. It is far from 1 for many parts
+``D**2 / (V + D)``, so that the factor k follows from the release; where predictions follow the size
+of places they have more, and k is larger. It is far from 1 for many parts
 (``python -m bench parts``): the sexes differ less from place to place, and the old more; some
 places differ far more than most, for which ``TAILS`` allows.
 Levels below have the same factor.
@@ -23,6 +24,7 @@ as the error of a child is its own, less what its siblings and it receive togeth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
@@ -351,41 +353,59 @@ class Sum:
         estimate.share[missing] = 1.0
         return estimate
 
+    def count_regions(self, keys: Sequence[KeyArray]) -> FloatArray:
+        """Return the released sums of regions: float64[n]."""
+        found = (self.tree.find(key) for key in keys)
+        return np.array([self.held[-1][at[some]].sum() for at, some in found], np.float64)
+
     def of_region(self, key: KeyArray) -> PartEstimates:
         """Return the estimate of cells together: float64[1] each."""
-        cells = self.of_cells(key)
-        if key.size == 1:
-            return cells
-        at, some = self.tree.find(key)
-        if not some.any():
-            share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
-            return PartEstimates(
-                np.array([share]), np.array([doubt]), np.zeros(1), tails=self.tails
-            )
-        at = at[some]
-        people = self.tree.count[-1][at]
-        weight = people / people.sum()
-        share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
-        variance = np.array([self._variance_of(at)])
-        return PartEstimates(np.array([share]), np.array([doubt]), variance, tails=self.tails)
+        return self.of_regions([key])
 
-    def _variance_of(self, at: IntArray) -> float:
-        """Return the variance of the sum of some cells, by their positions in order: float64.
+    def of_regions(self, keys: Sequence[KeyArray]) -> PartEstimates:
+        """Return the estimates of n regions: float64[n] each; ``keys``: cells of each, in order."""
+        sizes = np.array([key.size for key in keys])
+        starts, which = np.cumsum(sizes) - sizes, np.repeat(np.arange(sizes.size), sizes)
+        key = np.concatenate(keys)
+        cells = self.of_cells(key)
+        at, some = self.tree.find(key)
+        people = np.where(some, self.tree.count[-1][at], 0.0) if some.any() else np.zeros(key.size)
+        total = _add_up(which, people, sizes.size)
+        known = total > 0
+        weight = people / np.where(known, total, 1.0)[which]
+        share, doubt = (
+            _add_up(which, weight * each, sizes.size) for each in (cells.share, cells.doubt)
+        )
+        # Of cells without people as many as are possible have these parts.
+        for each, own in ((share, cells.share), (doubt, cells.doubt)):
+            np.maximum.at(each, which, np.where(known[which], 0.0, own))
+        variance = self._variances_of(at[some], which[some], sizes.size)
+        alone = sizes == 1
+        for each, own in ((share, cells.share), (doubt, cells.doubt), (variance, cells.variance)):
+            each[alone] = own[starts[alone]]
+        return PartEstimates(share, doubt, variance, tails=self.tails)
+
+    def _variances_of(self, at: IntArray, which: IntArray, n: int) -> FloatArray:
+        """Return the variances of sums of cells, by their positions in order: float64[n].
 
         Of the second sum of the module's equation, a child outside the region whose parent is
-        partly inside counts, too: only what siblings have together is needed of them.
+        partly inside counts, too: only what siblings have together is needed of them. ``which``:
+        the region of each cell, in order.
         """
-        variance, inside = 0.0, np.ones(at.size)
+        variance, inside = np.zeros(n), np.ones(at.size)
         for i in range(len(self.held) - 1, 0, -1):
             parent, people = self.tree.parent[i][at], self.tree.count[i][at] * inside
             left = self.left[i][at]
-            above, place = np.unique(parent, return_inverse=True)
+            first = np.append(True, (parent[1:] != parent[:-1]) | (which[1:] != which[:-1]))
+            place, first = np.cumsum(first[: at.size]) - 1, first[: at.size]
+            above, of = parent[first], which[first]
             part = _add_up(place, people, above.size) / self.tree.count[i - 1][above]
             of_all = self._left_of_children[i][above]
             crossed = _add_up(place, inside * left, above.size)
-            variance += float(inside**2 @ left - 2 * part @ crossed + part**2 @ of_all)
-            at, inside = above, part
-        return variance + float(inside**2 @ self.left[0][at])
+            variance += _add_up(which, inside**2 * left, n)
+            variance += _add_up(of, part**2 * of_all - 2 * part * crossed, n)
+            at, inside, which = above, part, of
+        return variance + _add_up(which, inside**2 * self.left[0][at], n)
 
     @cached_property
     def _left_of_children(self) -> list[FloatArray]:
@@ -471,12 +491,22 @@ def intervals_around(
     ends : (float64[n], float64[n])
         Low and high ends of the map's intervals.
     """
-    (low, high), (below, above) = ends, estimate.tails
+    low, high = ends
+    below, above = given_total(estimate, people, high)
+    down = np.hypot(estimate.share * (people - low), below)
+    up = np.hypot(estimate.share * (high - people), above)
+    low_end = np.maximum(count - round_out(down, count), 0.0)
+    return low_end, np.maximum(np.minimum(count + round_out(up, count), high), count)
+
+
+def given_total(estimate: PartEstimates, people: Any, high: Any) -> tuple[FloatArray, FloatArray]:
+    """Return how far below and above its estimate a sum of parts may lie: float64[n] each.
+
+    Given what the map's counts ``people`` say, of which there may be as many as ``high``.
+    """
     upper_share = np.minimum(estimate.share + estimate.doubt, 1.0)
     more = difference(np.maximum(high - people, 0.0), upper_share) + people * (
         upper_share - estimate.share
     )
-    down = np.hypot(estimate.share * (people - low), below * np.sqrt(estimate.variance))
-    up = np.hypot(estimate.share * (high - people), above * np.sqrt(estimate.variance + more))
-    low_end = np.maximum(count - round_out(down, count), 0.0)
-    return low_end, np.maximum(np.minimum(count + round_out(up, count), high), count)
+    low, up = estimate.tails
+    return low * np.sqrt(estimate.variance), up * np.sqrt(estimate.variance + more)

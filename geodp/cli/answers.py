@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.cli.output import quote
 from geodp.errors import UsageError
-from geodp.options.file_question import FileQuestion
+from geodp.options.file_question import ASK_CONTRIBUTION, ASK_TIMES, FileQuestion
 from geodp.registry import find_modules
 
 if TYPE_CHECKING:
@@ -23,9 +23,13 @@ COUNTS = "publish"
 HOW_MANY = "How many persons, or other units, are where?"
 """The question that counts answer."""
 
+WHERE = "--where"
+
 OF_GRID = "--grid GRID"
 OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
-"""Placeholders of a grid, and of one of areal units."""
+OF_OUTLINES = "--grid units:OUTLINES.gpkg --units-source WORDS"
+OF_ROWS = "--grid regular:ROWSxCOLS"
+"""Placeholders of a grid, of areal units and those between which trips lead, and of rows."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
     """
     from geodp.io.read.layout.inspect import DEGREES, PLANE, name_roles
     from geodp.io.read.layout.propose import REQUEST_CRS, request_grid
+    from geodp.io.read.rows.names import list_names
 
     tables = [one for one in description.get("tables", ()) if one["columns"]]
     roles = name_roles(tables[0]) if tables else {}
@@ -84,17 +89,28 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
         if not one.fits(roles) or place is None or (one.dated and not dated):
             continue
         options = {**one.list_options(roles), **place, **_name_grid(table, roles)}
-        columns = {*roles.values()} - {PLANE}
+        times = _list_further_times(table, roles, one)
+        stated = [(WHERE, f"{column}=VALUE") for column in times]
+        options |= {WHERE: tuple(chain.from_iterable(stated))[1:]} if times else {}
+        known = {*roles.values(), DEGREES} - {PLANE}
         blanks = {
             flag
             for flag, values in options.items()
-            if any(word.isupper() and word not in {*columns, DEGREES} for word in values)
+            if flag == WHERE or any(_is_blank(word, known) for word in values)
         }
         asks = [] if table["grid"] else [request_grid(table)]
+        asks += [ASK_TIMES.format(list_names(times))] if times else []
+        asks += [ASK_CONTRIBUTION] if "--contribution" in blanks else []
         asks += [REQUEST_CRS] if "--points-crs" in blanks else []
         question = one.question.format_map(roles)
         answers.append(FileAnswer(question, one.command, options, blanks, (*one.asks, *asks)))
     return answers
+
+
+def are_trips(description: Mapping[str, Any]) -> bool:
+    """Return whether rows are trips, which have two places."""
+    ends = ("ends", "cells_of_ends", "destination")
+    return any(table[one] for table in description.get("tables", ()) for one in ends)
 
 
 def _list_file_questions() -> list[FileQuestion]:
@@ -149,10 +165,29 @@ def _name_place(
     return {} if table["points"] else None
 
 
+def _is_blank(word: str, known: Collection[str]) -> bool:
+    """Test whether a word is in capitals, and no column, nor several with commas between them."""
+    return word.isupper() and word not in known and not {*word.split(",")}.issubset(known)
+
+
+def _list_further_times(
+    table: Mapping[str, Any], roles: Mapping[str, str], question: FileQuestion
+) -> list[str]:
+    """List columns of times, such as hours, by which a cell has several counts in a period."""
+    if not ("{period}" in question.columns and "{count}" in question.columns):
+        return []
+    return [one for one in table["times"] if one not in roles["period"].split(",")]
+
+
 def _name_grid(table: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return the option for the grid of a table's codes, or what stands for it."""
     if table["grid"]:
         return {"--grid": (str(table["grid"]),)}
-    codes = "code" in roles and "x" not in roles and not table["grids"]
-    words = (OF_UNITS if codes else OF_GRID).split()
+    words = OF_GRID.split()
+    if "from_row" in roles:
+        words = OF_ROWS.split()
+    elif "code" in roles and "x" not in roles and not table["grids"]:
+        words = OF_UNITS.split()
+    elif "origin" in roles and not table["grids"]:
+        words = OF_OUTLINES.split()
     return {flag: (value,) for flag, value in zip(words[::2], words[1::2], strict=True)}

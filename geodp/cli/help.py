@@ -31,6 +31,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "select",
         "amounts",
         "households",
+        "census",
         "flows",
         "local",
         "join",

@@ -57,6 +57,8 @@ ENDS = (
 LEAST, MOST = 1.8, 2.2
 """Standard errors from a number to an end of its interval, if nothing was released as 0."""
 
+TOGETHER = "All numbers of a region lie in their intervals together in 95 % of cases."
+
 BESIDE = (
     "Polygons cut cells: one counts where its centre lies inside. No interval includes the error "
     "of cutting; with a finer public map of land or people (--within) it does."
@@ -246,6 +248,11 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
         time: cut_figures(one, one.list_figures(regions.values(), **how), outlines, labels, finer)
         for time, one in parts.items()
     }
+    together = bool(options.get("simultaneous"))
+    if together:
+        found = {
+            time: parts[time].hold_together(each, regions.values()) for time, each in found.items()
+        }
     rows = [
         row
         for at, name in enumerate(regions)
@@ -260,8 +267,10 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
         for time in parts
         for quantity in quantities
     ]
-    answer = _describe_errors(rows, interval == USUAL, finer is not None)
-    return replace(answer, about={"interval": interval})
+    answer = _describe_errors(rows, interval == USUAL and not together, finer is not None)
+    if together:
+        answer = replace(answer, notes=(*answer.notes, TOGETHER))
+    return replace(answer, about={"interval": interval, "simultaneous": together})
 
 
 def _describe_errors(rows: list[Row], is_usual: bool, is_within: bool) -> ShownRows:

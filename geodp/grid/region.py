@@ -460,20 +460,26 @@ def cells_of_polygon(
 def choose_code(grid: Grid) -> str | None:
     """Return the code of one of the largest areas of a domain, as an example.
 
-    None for a grid without codes, and for pairs.
+    Without codes it is a box of rows and columns in the middle; None for pairs, and where units or
+    cells have no areas.
 
     Examples
     --------
     >>> choose_code(Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36)))
     '5339'
+    >>> choose_code(Grid.regular((94, 168)))
+    '23_42:70_125'
     """
     if isinstance(grid.order, PairOrder):
         return None
     if (regions := grid.hierarchy) is not None:
         return regions.codes[0][0]
     place = grid.maps.one
-    if place is None or place.system is None or not place.system.areas:
+    if place is None or not (place.system is None or place.system.areas):
         return None
+    if place.system is None:
+        rows, cols = place.rows, place.cols
+        return f"{rows // 4}_{cols // 4}:{rows - 1 - rows // 4}_{cols - 1 - cols // 4}"
     row, col = np.array([place.rows // 2]), np.array([place.cols // 2])
     if grid.mask is not None:  # the middle of the map may lie outside
         ranges = grid.mask.ranges

@@ -16,6 +16,15 @@ ASK_PERSON_IN = (
 )
 """What is asked of every series."""
 
+ASK_CONTRIBUTION = (
+    "How often is one person counted at most, in all rows and files together (--contribution)? You "
+    "vouch for it, as no row shows it."
+)
+"""What is asked where no column of persons lets geodp bound it."""
+
+ASK_TIMES = "Which values of {} are published (--where), so that a cell has one row in a period?"
+"""What is asked of counts in periods with columns such as hours."""
+
 
 @dataclass(frozen=True)
 class FileQuestion:
@@ -35,6 +44,8 @@ class FileQuestion:
         without one.
     more : str
         Further options; in capitals what only the operator knows.
+    roles : tuple of str
+        Further roles that columns must have.
     without : tuple of str
         Roles that no column may have.
     dated : bool
@@ -53,6 +64,7 @@ class FileQuestion:
     columns: str = ""
     persons: tuple[str, str] = ("", "")
     more: str = ""
+    roles: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     dated: bool = False
     located: bool = True
@@ -61,7 +73,8 @@ class FileQuestion:
 
     def fits(self, roles: Mapping[str, str]) -> bool:
         """Test whether columns have all roles that this needs, and none that it excludes."""
-        return roles.keys() >= {*_roles_of(self.columns)} and roles.keys().isdisjoint(self.without)
+        needed = {*_roles_of(self.columns), *self.roles}
+        return roles.keys() >= needed and roles.keys().isdisjoint(self.without)
 
     def list_options(self, roles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         """Return the values of its options by their flags, with the names of columns."""

@@ -430,6 +430,14 @@ INTERVAL = Option(
     group="Output",
 )
 
+SIMULTANEOUS = Option(
+    "--simultaneous",
+    "Wider intervals: all numbers of a region lie in theirs together in 95 % of cases.",
+    type=bool,
+    excludes=("changes",),
+    group="Output",
+)
+
 TIME = Option(
     "--time",
     "Period of a series, such as 2020; repeatable.",

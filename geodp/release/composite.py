@@ -45,6 +45,11 @@ class Composite(OnMaps, ABC, Generic[IndexOf]):
         """All tables by name."""
 
     @property
+    def enclosed(self) -> Mapping[str, Path]:
+        """Public folders of earlier releases that are enclosed as they are, by name."""
+        return {}
+
+    @property
     @abstractmethod
     def constraints(self) -> tuple[Constraint[Any], ...]:
         """Constraints that hold exactly, as the index states them."""

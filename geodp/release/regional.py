@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from geodp.accuracy.interval import USUAL, WORST_CASE, Interval
-from geodp.accuracy.interval_arithmetic import Figures, subtract_all
+from geodp.accuracy.interval_arithmetic import Figures, factor_together, subtract_all, widen
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
 from geodp.release.cutting import NumbersOf, cut_figures, read_within
@@ -78,6 +78,32 @@ class Regional(ABC):
             {name: getattr(one, name) for name in self.quantities}
             for one in self.estimate_all(regions, **options)
         ]
+
+    @property
+    def independent(self) -> int:
+        """Number of quantities with errors of their own, which the others follow from."""
+        return len(self.quantities)
+
+    def hold_together(self, figures: Iterable[Figures], regions: Iterable[Region]) -> list[Figures]:
+        """Widen intervals so that those of all quantities of a region hold together in 95 %.
+
+        By the rule of Bonferroni, for as many numbers as have errors of their own. Noise of pure
+        differential privacy has heavier tails, which even out in sums of several cells.
+
+        ``figures``: those of `list_figures`, of each of the regions.
+        """
+        pure = getattr(self.counts.event, "rho", None) is None
+        held: list[Figures] = []
+        for one, region in zip(figures, regions, strict=True):
+            more = len(one) - len(self.quantities)
+            factor = factor_together(self.independent + more, heavy=pure and region.cells == 1)
+            held.append(
+                {
+                    name: None if number is None else widen(number, factor)
+                    for name, number in one.items()
+                }
+            )
+        return held
 
     def estimate_polygons(
         self,

@@ -192,6 +192,11 @@ class TablesCard(IndexCard):
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
+    @property
+    def enclosed(self) -> tuple[str, ...]:
+        """Names of the folders of earlier releases that are enclosed as they were published."""
+        return ()
+
     def name_count(self, table: str) -> str:
         """Return the name of what a table counts."""
         return self.counts.get(table, table)
@@ -300,6 +305,9 @@ class PeriodsCard(IndexCard):
         """The contents of the release in few words."""
         return f"{len(self.periods) or ''} {self.step}s".strip()
 
+
+COLUMNS_OF = "that its parts are columns of the joint table of "
+"""Beginning of the fact by which the card of a table names the release whose files show it, too."""
 
 OF_PERIOD = "that it is the {} of "
 """Beginning of the fact by which the card of a period, or of a snapshot, names it."""

@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas
 
 import geodp
 from geodp.io.folder.kinds import list_kinds
+from geodp.kinds.census.publish import prepare_census
+from geodp.release.request import make_request
 from tests.house.recipes import example
 
 MODULE: dict[str, Any] = {"__name__": "employment"}
@@ -223,6 +226,16 @@ def _publish_sizes(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     )
 
 
+def _publish_census(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "own.toml").write_text(RELATIONS, encoding="utf-8")
+        tables = geodp.census.read_table(
+            frames["a.csv"], grid=grid(), code="code", preset=f"{folder}/own.toml",
+            contradictions="fit",
+        )  # fmt: skip
+    return prepare_census(tables, make_request(**ASKED | more)).release()
+
+
 def _publish_flows(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     return geodp.flows.publish(
         frames["a.csv"], grid=grid(), origin="code", destination="to", person="id", trips=1,
@@ -287,6 +300,14 @@ def _select(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     return geodp.select.top_cells(table, 3, **ASKED | more)
 
 
+RELATIONS = """
+[table]
+persons = "n"
+households = "homes"
+[[table.margins]]
+name = "sex"
+columns = ["f", "m"]
+"""
 AMOUNT = ("--code", "code", "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR")
 GUESSES = ("--median", "4", "--upper-tenth", "9", "--clip", "9")
 RECORDS = [(code, (i + j) % 11) for i, code in enumerate(CODES) for j in range(30)]
@@ -414,6 +435,31 @@ KINDS = {
                 *("--max-size", "3", "--people", "1500"),
             ),
             telling={"size": "household_size", "n": "households"},
+        ),
+        Kind(
+            "census",
+            {
+                "a.csv": lines(
+                    ("code", "n", "f", "m", "homes"),
+                    *(
+                        (code, 90 + 7 * i, 60 + 4 * i, 30 + 3 * i, 40 + i)
+                        for i, code in enumerate(CODES)
+                    ),
+                )
+            },
+            ("census", "publish"),
+            ("a.csv",),
+            (
+                *(*GRID, "--code", "code", "--value", "n", "--margin", "sex=f,m"),
+                *("--households", "homes", "--contradictions", "fit"),
+            ),
+            "census.json",
+            # Names of the others are labels, too.
+            amounts=("n", "homes"),
+            asserted=("--contradictions", "fit"),
+            in_python=_publish_census,
+            people=3630,
+            telling={"n": "persons", "homes": "households"},
         ),
         Kind(
             "flows",

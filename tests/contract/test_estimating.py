@@ -86,7 +86,7 @@ def test_worst_case_intervals_hold_the_usual_ones(kind):
     if kind.in_python is None or kind.name == "selection":
         return
     made = kind.in_python(kind.frames(), epsilon="1/30", key=NoiseKey(bytes(31) + b"1"))
-    maps = [getattr(one, "ends", one) for one in getattr(made, "releases", [made])]
+    maps = [getattr(one, "ends", one) for one in getattr(made, "named", {"": made}).values()]
     random = np.random.default_rng(1)
     drawn = [random.choice(CODES, size, replace=False).tolist() for size in SIZES]
     areas = [Region.of(maps[0].counts.grid, codes) for codes in drawn]

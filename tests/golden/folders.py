@@ -2,6 +2,7 @@
 
 from tests.golden.case import BUDGETS, EXTRAS, RELEASES, Given, Golden
 from tests.golden.worlds.amounts import AMOUNTS, SERIES_OF_AMOUNTS
+from tests.golden.worlds.census import CENSUSES
 from tests.golden.worlds.counts import COUNTS, PARTS
 from tests.golden.worlds.flows import FLOWS
 from tests.golden.worlds.households import HOUSEHOLDS
@@ -17,6 +18,7 @@ TAKES = {
     "counts in parts": ("labels", "regions", "mask"),
     "series": ("labels", "regions", "mask"),
     "households": ("labels", "regions", "mask"),
+    "census": ("mask",),
     "flows": ("prior", "labels", "weights", "mask"),
     "amounts": EXTRAS,
     "series of amounts": EXTRAS,
@@ -33,6 +35,7 @@ CASES = {
         *PARTS,
         *SERIES,
         *HOUSEHOLDS,
+        *CENSUSES,
         *FLOWS,
         *AMOUNTS,
         *SERIES_OF_AMOUNTS,

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 import geodp
 from geodp.kinds.amounts.kind import AmountsCard, AmountsSeriesCard
+from geodp.kinds.census.kind import CensusCard
 from geodp.kinds.flows.kind import FlowsCard
 from geodp.kinds.households.kind import HouseholdsCard
 from geodp.kinds.selection.card import SelectionCard
@@ -30,6 +31,7 @@ FILES = {
             *("kinds/amounts", "amounts-series-1", AmountsSeriesCard),
             "a series of amounts of geodp: amounts-series.json",
         ),
+        ("kinds/census", "census-1", CensusCard, "a census of geodp: census.json"),
         ("kinds/flows", "flows-1", FlowsCard, "flows of geodp: flows.json"),
         (
             *("kinds/households", "households-1", HouseholdsCard),

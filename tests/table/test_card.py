@@ -32,6 +32,7 @@ WRONG = {
     RELEASE: (("private",), "yes", "plain-type-wrong: private"),
     "geodp-amounts-1": (("private",), "no", "plain-type-wrong: private"),
     "geodp-amounts-series-1": (("step",), "week", "plain-type-wrong: step"),
+    "geodp-census-1": (("contradictions",), "hidden", "plain-type-wrong: contradictions"),
     "geodp-flows-1": (("decay", "unit"), "miles", "plain-type-wrong: unit"),
     "geodp-households-1": (("max_size",), 1, "plain-type-wrong: max_size"),
     "geodp-selection-1": (("counts",), [9], r"plain-key-unknown: \bcounts\b"),

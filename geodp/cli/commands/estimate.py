@@ -25,7 +25,16 @@ from geodp.cli.using import (
     say_smoothed,
 )
 from geodp.errors import UsageError
-from geodp.options.shared import AREAS, AS_FILE, CHANGES, INTERVAL, LABEL, TIME, WITHIN
+from geodp.options.shared import (
+    AREAS,
+    AS_FILE,
+    CHANGES,
+    INTERVAL,
+    LABEL,
+    SIMULTANEOUS,
+    TIME,
+    WITHIN,
+)
 
 AS_LAYER = replace(
     AS_FILE[0],
@@ -37,7 +46,9 @@ AS_LAYER = replace(
 
 @click.command(cls=UsingCommand, door="estimate", no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@with_options(TIME, AREAS, WITHIN, LABEL, CHANGES, INTERVAL, AS_JSON, AS_LAYER, *AS_FILE[1:])
+@with_options(
+    TIME, AREAS, WITHIN, LABEL, CHANGES, INTERVAL, SIMULTANEOUS, AS_JSON, AS_LAYER, *AS_FILE[1:]
+)
 def estimate(**options: Any) -> None:
     """Estimate numbers of regions of a RELEASE of any kind, with 95 % intervals; costs no budget.
 
@@ -51,6 +62,7 @@ def estimate(**options: Any) -> None:
     geodp estimate series --area 5339 --changes previous
     geodp estimate series --box 139.5 35.5 139.75 35.75 --output numbers.csv
     geodp estimate incomes --area 5339 --quantile 0.9 --below 150
+    geodp estimate census --area 5339 --share "EMP/T" --simultaneous
     geodp estimate trips --from 533945 --to 533946
 
     Counts; persons, households and mean size; records, sum, mean and median; or trips, between all

@@ -27,7 +27,8 @@ EXPORT = joined(
     Option(
         "--to",
         "Formats, separated by commas: gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, "
-        "geojson, pmtiles, maplibre, netcdf, omx, stac.",
+        "geojson, pmtiles, maplibre, netcdf, omx, stac, office (the columns of a census in the "
+        "layout of their publisher).",
         name="formats",
         group="Output",
         required=True,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, list_answers
+from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, are_trips, list_answers
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
@@ -90,7 +90,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         units = _name_units(path, description, file)
     tables = description.get("tables", ())
     # Trips have no one place at which they could be counted, and other records may be no counts.
-    counted = not any(table["ends"] for table in tables) and _may_be_counts(proposed, tables)
+    counted = not are_trips(description) and _may_be_counts(proposed, tables)
     if answers and not counted:
         proposed["command"] = ""
     if as_json:
@@ -201,6 +201,7 @@ def _print_table(table: dict[str, Any]) -> None:
     unknown = table["key"] is not None and not table["grids"]
     of_periods = _find_period_columns(table, columns or ())
     roles, grid_draft = _roles(table) | of_periods, table.pop("own_grid", "")
+    related = table.pop("related", None)
     click.echo(translate_message(f"table: {printable(name)}"))
     click.echo(f"  {_line(table)}")
     if columns is None:
@@ -213,6 +214,9 @@ def _print_table(table: dict[str, Any]) -> None:
         role = roles.setdefault(column["name"], _attribute(column["name"]))
         parts = filter(None, (more, translate_message(role)))
         click.echo("  ".join(["   ", quote(column["name"]), *parts]))
+    if related is not None:
+        click.echo(f"  {translate_message(TREE)}")
+        click.echo("\n".join(f"    {line}" for line in related["tree"]))
     if ROLES["times"] in roles.values():
         click.echo(translate_message(SERIES_OR_ATTRIBUTE))
     if grid_draft:
@@ -270,6 +274,8 @@ PROTECTED = "format: release of geodp ({title}), whose numbers are protected alr
 TO_USE = "to read it, check it and describe it:"
 
 NOT_SHOWN = "columns: the first row looks like data; names are not shown"
+
+TREE = "tree of columns (a margin a line; | rest; = its columns, where these are not its parts):"
 
 GRID_DRAFT = "codes of no known grid; complete this draft to define it (--grid file:mine.toml):"
 
@@ -373,6 +379,7 @@ ROLES = {
     "x": "(longitude)",
     "y": "(latitude)",
     "ends": "(coordinates of an end)",
+    "cells_of_ends": "(row or column of an end)",
     "household": "(households)",
     "size": "(sizes of households)",
     "households": "(numbers of households)",

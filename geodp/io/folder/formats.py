@@ -160,11 +160,13 @@ def require_writable(cells: View, chosen: Sequence[Export], *, alone: bool = Tru
             )
         if not (view.counts_alone or one.takes_columns):
             forms = ", ".join(
-                known.name for known in find_exports().values() if known.takes_columns
+                known.name
+                for known in find_exports().values()
+                if known.takes_columns and known.why_not(cells) is None
             )
             raise UsageError(
                 f"Files of {one.name} show one count, and this table has more columns: choose from "
-                f"{forms}, or export one of its tables (--table {cells.name}).",
+                f"{forms}, or export one of its tables (--table).",
                 code="export-of-columns",
             )
 
@@ -204,4 +206,5 @@ def list_files(views: Sequence[View], one: Export) -> Iterator[tuple[str, View]]
             continue
         if view.level is None or one.why_not(view) is None:
             stem = cells.layer if view.level is None else levels[view.level]
-            yield f"{stem}.{one.ending}", view
+            for file in one.list_files(view, stem):
+                yield file, view

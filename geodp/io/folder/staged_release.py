@@ -53,6 +53,9 @@ VISITED = 4
 LONGEST_ENDING = 32
 """Characters behind the name of the count in a file's name, of journals of databases too."""
 
+KEPT = "enclosed"
+"""Folder of copies of earlier releases, from before the charge until they are published again."""
+
 SOME_CELLS = 1 << 12
 """Cells that noise alone may list; a large domain has more, but space is only estimated."""
 
@@ -325,6 +328,7 @@ class StagedTables(Staged):
             Releases whose joint files are tried, too.
         """
         listed = 0
+        self.enclose(empty)
         for name, view in empty.table_views.items():
             try_formats(view)
             try_longest_name(self.folder, view.name, f"{self.inside}{name}")
@@ -337,8 +341,19 @@ class StagedTables(Staged):
 
     def write(self, release: Any, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write tables, joint files, index and the operator's record; return their paths."""
-        write_release(release, self.make_public())
+        public = self.make_public()
+        self.enclose(release)
+        if release.enclosed:
+            # The public folder is empty yet.
+            (self.folder / KEPT).replace(public)
+        write_release(release, public)
         return self.finish(restricted)
+
+    def enclose(self, release: Any) -> None:
+        """Copy the earlier releases that a release encloses, unless they are there already."""
+        for name, source in release.enclosed.items():
+            if not (self.folder / KEPT / name).exists():
+                shutil.copytree(source, self.folder / KEPT / name)
 
 
 class StagedPeriods(StagedTables):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -60,7 +60,7 @@ TRUNCATION = Option(
 
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
 
-Suppressed: TypeAlias = Literal["error", "zero"]
+Suppressed: TypeAlias = Literal["error", "zero", "merge"]
 
 CODE = Option("--code", "Column of codes of cells or units (tables, points).")
 
@@ -73,9 +73,10 @@ ANCHOR = Option(
 
 SUPPRESSED = Option(
     "--suppressed",
-    "Cells of official mesh files whose count the publisher suppresses: refuse them, or count "
-    "them as 0.",
-    choices=("error", "zero"),
+    "Cells of official mesh files whose counts the publisher suppresses: refuse them; count them "
+    "as 0; or merge each, with its total, into the cell that its details were added to (HTKSAKI), "
+    "so that both are one cell in every column.",
+    choices=("error", "zero", "merge"),
 )
 
 NO_MARKS = Rule(
@@ -162,12 +163,15 @@ class TableOptions(LabelledReader, CountsReader):
     anchor : {"centre", "corner", "index"}
         Meaning of `x` and `y`: the cell's centre, its lower left corner (in the south-west),
         or its column and row counted from 0.
-    suppressed : {"error", "zero"}
+    suppressed : {"error", "zero", "merge"}
         For `*`, `X` and blanks in official mesh files. "zero" is right where the file has added a
-        hidden detail to the mesh named in HTKSAKI: that row then counts these people. `-` always
-        counts 0.
+        hidden detail to the mesh named in HTKSAKI: that row then counts these people. "merge" also
+        counts what such a row does not hide there, such as its total, so that columns agree. `-`
+        always counts 0.
     other : str, optional
         Unit that counts codes which the grid's table of units does not have, such as "abroad".
+    missing_in : mapping of str to sequences of str
+        Values that mean nobody in single columns of counts only, besides `missing`.
     secret : NoiseKey, optional
         Key of the random numbers of `rounding`; default: fresh from the operating system.
     """
@@ -182,6 +186,7 @@ class TableOptions(LabelledReader, CountsReader):
     anchor: Anchor = field(default="centre", metadata=cli_option(ANCHOR))
     suppressed: Suppressed = field(default="error", metadata=cli_option(SUPPRESSED))
     other: str | None = field(default=None, metadata=cli_option(reader.OTHER))
+    missing_in: Mapping[str, Sequence[str]] = field(default_factory=dict)
     secret: NoiseKey | None = None
 
     def __post_init__(self) -> None:

@@ -102,7 +102,7 @@ def verify_tables(
         ("joint files", partial(_check_joint, opened)),
         ("restricted", check_restricted),
     ]
-    return verify_index(folder, kind, questions, _list_tables, errors)
+    return verify_index(folder, kind, questions, _list_folders, errors)
 
 
 def _rebuild(release: Any) -> Any:
@@ -117,8 +117,13 @@ def _list_tables(card: TablesCard) -> list[str]:
     return [one.name for one in card.tables]
 
 
+def _list_folders(card: TablesCard) -> list[str]:
+    """List the folders of all tables, and of the releases that are enclosed."""
+    return [*_list_tables(card), *card.enclosed]
+
+
 def _check_files(folder: Path, card: TablesCard) -> str:
-    return check_checksums(folder / card.file, card.files, _list_tables(card))
+    return check_checksums(folder / card.file, card.files, _list_folders(card))
 
 
 def _check_tables(opened: Callable[[Path], Any], folder: Path, card: TablesCard) -> str:

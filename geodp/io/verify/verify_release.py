@@ -8,7 +8,8 @@ is 0 if everything holds, 3 if something does not, and 2 if there is no folder.
 
 GeoTIFF, GeoParquet, pictures and the areas of a selection are compared by their SHA-256 only;
 ``geodp verify`` reads them. Of a folder of several releases (a series, flows, persons and
-households, amounts) the index and each of the releases are checked, and a note says what is not.
+households, a census, amounts) the index and each of the releases are checked, and a note says what
+is not.
 Sentences of cards are compared with those that follow from their numbers, if this file knows the
 words of the version that has written them. A notice of withdrawal is printed, and changes no exit
 code.
@@ -45,12 +46,14 @@ INDEXES = {
     "series.json": ("snapshots", "time", "these releases"),
     "flows.json": ("tables", "name", "these tables"),
     "households.json": ("tables", "name", "these tables"),
+    "census.json": ("tables", "name", "these tables"),
     "amounts.json": ("tables", "name", "these numbers"),
 }
 UNREAD = {
     "series.json": "that the files of all snapshots show what these do",
     "flows.json": "that flows add up to origins and destinations, noisy pairs, and errors of pairs",
     "households.json": "that every cell is possible, and the table of both counts",
+    "census.json": "that everything adds up, and the table of all columns",
     "amounts.json": "sums, means and classes, which are in the table of amounts",
 }
 # A kind of another package states its maps in an index of the same form; a series of any kind of

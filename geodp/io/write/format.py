@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -73,7 +73,7 @@ class Format(ABC):
 
 
 class Export(ABC):
-    """One format for exports of a release; one file for each published level.
+    """One format for exports of a release; one file for each published level, or several.
 
     A module of the folder ``export`` lists it in its ``EXPORTS``; a :class:`Format` is part of
     every release, listed in the ``FORMATS`` of a module of this folder.
@@ -102,9 +102,13 @@ class Export(ABC):
         """Return why a level cannot be written, as the end of a sentence; None if it can."""
         return None
 
+    def list_files(self, view: View, stem: str) -> Iterable[str]:
+        """List the names of the files of a level, which have the stem unless they are fixed."""
+        return [f"{stem}.{self.ending}"]
+
     @abstractmethod
     def write(self, view: View, path: Path) -> None:
-        """Write one file.
+        """Write one file, of those that a level has the one with the name of the path.
 
         Raises OSError if the file system refuses, UsageError if a library is missing.
         """

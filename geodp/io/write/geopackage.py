@@ -37,6 +37,7 @@ from geodp.io.write.geometry import (
     why_no_geometry,
 )
 from geodp.io.write.view import View
+from geodp.table.index import COLUMNS_OF
 from geodp.typing import FloatArray, IntArray
 
 CELLS = 51
@@ -281,6 +282,10 @@ class GeoPackage(Format):
 
     def unsupported(self, view: View) -> str | None:
         """Return why there is none: no place on the Earth."""
+        facts = view.card.guarantee.not_protected
+        if view.table.grid.attributes and any(one.startswith(COLUMNS_OF) for one in facts):
+            # A row for each part would repeat the outline of every cell.
+            return "the joint table of its release has its parts as columns"
         return why_no_geopackage(view.table.grid)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:

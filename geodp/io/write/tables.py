@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -250,8 +251,9 @@ def column_names(
     where = (*grid.maps.codes, *title_columns(grid), *centre_columns(grid))
     names = (*where, *grid.axis_names[grid.plain_axes.start :], name)
     # SQLite and GDAL compare the names of columns without regard to case.
-    taken = [column.casefold() for column in (*names, *UNCERTAINTY_COLUMNS, "geometry", "bbox")]
-    twice = sorted({column for column in taken if taken.count(column) > 1})
+    reserved = {*UNCERTAINTY_COLUMNS, "geometry", "bbox"} - {*extras}
+    taken = Counter(column.casefold() for column in (*names, *extras, *reserved))
+    twice = sorted(column for column, times in taken.items() if times > 1)
     if twice:
         raise UsageError(
             f"Two columns would be called {twice[0]!r}; choose another name for the count or "

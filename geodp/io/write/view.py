@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.accuracy.area_sums import Areas
@@ -34,7 +35,7 @@ from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable
 from geodp.table.measured import MeasuredLevels
 from geodp.table.public_totals import PublicTotals
-from geodp.typing import CountArray, IntArray
+from geodp.typing import CountArray, IntArray, KeyArray
 
 INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
 """Description in a card of the columns of the ends of intervals."""
@@ -261,6 +262,34 @@ class View:
             yield ViewRows(self, part)
 
 
+@dataclass(frozen=True, eq=False)
+class Original:
+    """Counts as the columns of the publisher's file that they were read from.
+
+    Attributes
+    ----------
+    table : ReleasedTable
+        Its cells are the rows, on one map of cells with codes.
+    layout : str
+        Name of the publisher's layout; "" if it is none that geodp knows.
+    titles : mapping of str to str
+        Titles of the columns by their names in the file; "" where a name has none.
+    count : callable
+        Returns all columns of some cells, by their keys: int64[n] each.
+    """
+
+    table: ReleasedTable
+    layout: str
+    titles: Mapping[str, str]
+    count: Callable[[KeyArray], list[IntArray]]
+
+    @cached_property
+    def codes(self) -> NDArray[np.str_]:
+        """Codes of the cells of all rows."""
+        grid = self.table.grid
+        return grid.places[0].format(*grid.decode(self.table.key))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JointView(View):
     """The view of a table that has columns of more than one count.
@@ -269,12 +298,15 @@ class JointView(View):
     ----------
     counts : View or None
         The table with one count alone and all its labels, for exports of matrices.
+    original : Original or None
+        The columns that it was made of; None: it has others.
     stem : str
         Name of its files and of layers in them: the count is one column of many.
     """
 
     counts_alone: ClassVar[bool] = False
     counts: View | None = field(default=None, repr=False)
+    original: Original | None = field(default=None, repr=False)
     stem: str
 
     @property

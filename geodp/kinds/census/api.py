@@ -5,3 +5,4 @@ from geodp.kinds.census.kind import CensusCard as CensusCard
 from geodp.kinds.census.kind import Column as Column
 from geodp.kinds.census.margins import Margin as Margin
 from geodp.kinds.census.publish import publish as publish
+from geodp.kinds.census.reading import read_table as read_table

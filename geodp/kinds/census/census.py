@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -11,29 +13,50 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import USUAL, Estimate
-from geodp.accuracy.interval_arithmetic import Figures
-from geodp.errors import Rule, VerificationError
+from geodp.accuracy.interval import USUAL, Estimate, Interval
+from geodp.accuracy.interval_arithmetic import Derived, Figures
+from geodp.errors import Rule, UsageError, VerificationError
+from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint as Parts
 from geodp.grid.joint import split_grid
 from geodp.grid.region import Region
+from geodp.io.folder.kinds import find_card
+from geodp.io.folder.manifest import sha256
 from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
 from geodp.io.write.tables import RowErrors, six_digits, widen
-from geodp.io.write.view import JointView, View, keep_rows
+from geodp.io.write.view import JointView, Original, View, keep_rows
 from geodp.kinds.census.inputs import require_columns
-from geodp.kinds.census.kind import CensusCard, Column
+from geodp.kinds.census.kind import GIVEN, CensusCard, Column, StatedGiven
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
-from geodp.kinds.census.methods import PROOF, CensusTable
+from geodp.kinds.census.methods import PROOF, CensusTable, GivenNoise
+from geodp.kinds.census.pairs import (
+    PairErrors,
+    count_independent,
+    counts_alike,
+    list_wholes,
+)
+from geodp.kinds.census.pairs import Parts as SomeParts
+from geodp.kinds.census.streams import CensusStreams
+from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
+from geodp.privacy.key import digest
 from geodp.release.composite import JointRelease
 from geodp.release.maps import describe_maps
-from geodp.release.opening import WrittenRelease, open_release
+from geodp.release.opening import WrittenRelease, open_release, open_written
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import coalesce
-from geodp.table.index import Constraint, Joint, Rebuilt, TablesGuarantee, state_event
+from geodp.table.index import COLUMNS_OF, Constraint, Joint, Rebuilt, TablesGuarantee, state_event
 from geodp.typing import FloatArray, IntArray, KeyArray
+
+SAME_PERSONS = (
+    "The given release counts the same persons as this input, was published, and was charged"
+)
+"""The assumption of a release whose persons were published before."""
+
+SHORT = 16
+"""Columns of a row that take about as much space as the row of a table in all its files."""
 
 JOINT = "census-table"
 """Name of the files that show all columns, without their endings."""
@@ -50,6 +73,9 @@ COUNTED = (
 
 CellEstimates = tuple[IntArray, FloatArray, FloatArray, FloatArray]
 """Counts of cells, their standard errors and both ends of their intervals: [n] each."""
+
+Pair = tuple[str, str]
+"""Names of two columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,17 +123,36 @@ class Census(JointRelease[CensusCard]):
         All tables by name, the persons first.
     index : CensusCard
         What all tables share: margins, columns, guarantee and charge.
+    given : Path or None
+        Public folder of the earlier release whose persons are kept.
     """
 
     __repr__ = one_line
 
     releases: Mapping[str, Release] = field(repr=False)
     index: CensusCard
+    given: Path | None = field(default=None, repr=False)
+
+    @property
+    def joint_rows(self) -> dict[str, int]:  # type: ignore[override]
+        """How often files of all columns list the cells of the persons again, by their length."""
+        return {PERSONS: 1 + len(self.index.columns) // SHORT}
 
     @property
     def tables(self) -> dict[str, Release]:
-        """All tables by name."""
-        return {**self.releases}
+        """All measured tables by name."""
+        given = () if self.index.given is None else (PERSONS,)
+        return {name: one for name, one in self.releases.items() if name not in given}
+
+    @property
+    def ground(self) -> Grid:
+        """The map."""
+        return self.releases[PERSONS].grid
+
+    @property
+    def enclosed(self) -> dict[str, Path]:
+        """The public folder of the earlier release that a copy of is enclosed, by its name."""
+        return {} if self.given is None else {GIVEN: self.given}
 
     @property
     def margins(self) -> Margins:
@@ -133,9 +178,9 @@ class Census(JointRelease[CensusCard]):
         """Return the release with a public fact more on the card of every table."""
         told = {
             name: replace(one, public_facts=(*one.public_facts, fact))
-            for name, one in self.releases.items()
+            for name, one in self.tables.items()
         }
-        return replace(self, releases=told)
+        return replace(self, releases={**self.releases, **told})
 
     def estimate(self, region: Any, *, interval: str = USUAL) -> dict[str, Estimate]:
         """Estimate every column in a region, with 95 % intervals.
@@ -180,9 +225,135 @@ class Census(JointRelease[CensusCard]):
                 )
         return estimates
 
-    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
-        """Return the columns of many regions by their names; ``options``: of `estimate_all`."""
-        return [*self.estimate_all(regions, **options)]
+    def list_figures(
+        self,
+        regions: Iterable[Any],
+        *,
+        shares: Sequence[Pair] = (),
+        differences: Sequence[Pair] = (),
+        **options: Any,
+    ) -> list[Figures]:
+        """Return the columns of many regions by their names, with shares and differences of some.
+
+        Parameters
+        ----------
+        regions : iterable of region
+        shares, differences : sequence of (str, str)
+            Names of two columns; the quantity is named ``A/B``, or ``A-B``.
+        options
+            Of `estimate_all`.
+        """
+        listed = [Region.of(self.ground, one) for one in regions]
+        figures = list[dict[str, Interval | None]](
+            {**one} for one in self.estimate_all(listed, **options)
+        )
+        if not (shares or differences):
+            return [*figures]
+        pairs = self._pair(listed, options.get("interval", USUAL))
+        for mark, named, combine in (
+            ("/", shares, pairs.divide),
+            ("-", differences, pairs.subtract),
+        ):
+            for first, second in named:
+                found = combine(self._parts_of(first), self._parts_of(second))
+                for at, one in enumerate(figures):
+                    number = found.at(at)
+                    one[f"{first}{mark}{second}"] = number and Derived(
+                        number.value, number.low, number.high, of=(first, second)
+                    )
+        return [*figures]
+
+    def share(self, column: str, of: str, region: Any, *, interval: str = USUAL) -> Interval | None:
+        """Estimate one column for each of another in a region, with a 95 % interval.
+
+        Parameters
+        ----------
+        column, of : str
+            Names of columns. Where one is a part of the other, this is its share.
+        region
+            As for :meth:`estimate`.
+        interval : str
+            As there.
+
+        Returns
+        -------
+        Interval or None
+            None: not estimable, as nobody may be in the column ``of``.
+
+        Examples
+        --------
+        >>> import numpy as np, geodp
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> people = geodp.CountTable.from_dense(np.full((16, 16), 900), grid)
+        >>> halves = np.full((16, 16, 2), 450)
+        >>> sex = geodp.CountTable.from_dense(halves, grid.with_attribute("sex", ["f", "m"]))
+        >>> options = {"epsilon": 1, "contribution": 1, "contradictions": "refuse"}
+        >>> census = geodp.census.publish(people, {"sex": sex}, **options)
+        >>> share = census.share("f", "persons", (0, 0, 16, 16))
+        >>> bool(abs(share.value - 0.5) < 0.01)
+        True
+        """
+        (found,) = self.list_figures([region], shares=[(column, of)], interval=interval)
+        return found[f"{column}/{of}"]
+
+    def difference(
+        self, column: str, other: str, region: Any, *, interval: str = USUAL
+    ) -> Interval:
+        """Estimate a column less another one in a region; parameters are those of `share`."""
+        named = [(column, other)]
+        (found,) = self.list_figures([region], differences=named, interval=interval)
+        number = found[f"{column}-{other}"]
+        assert number is not None  # as only a ratio is not estimable
+        return number
+
+    def _parts_of(self, name: str) -> SomeParts:
+        """Return the parts that a column adds up; UsageError for the name of none."""
+        for one in self.index.columns:
+            if one.name == name:
+                every = not one.parts
+                parts = self.margins.list_parts(one.table) if every else self.number_parts(one)
+                return SomeParts(one.table, parts)
+        raise UsageError(
+            f"There is no column {name!r}: name one of {', '.join(self.quantities)}.",
+            code="census-column-unknown",
+        )
+
+    @cached_property
+    def _wholes(self) -> list[list[int]]:
+        """Numbers of the columns that hold each column and more, the smallest first."""
+        return list_wholes(self.margins, [self._parts_of(name) for name in self.quantities])
+
+    def list_above(self) -> list[int | None]:
+        """List, for each column, the number of the smallest one that it is a part of."""
+        return [one[0] if one else None for one in self._wholes]
+
+    def list_shares(self) -> list[Pair]:
+        """List the pairs of a column and one that it is a part of, and of both populations."""
+        names = self.quantities
+        pairs = [(names[at], names[of]) for at, one in enumerate(self._wholes) for of in one]
+        whole = {one.table: one.name for one in self.index.columns if not one.parts}
+        return pairs + ([(whole[PERSONS], whole[HOUSEHOLDS])] if len(whole) == 2 else [])
+
+    def counts_alike(self, one: str, other: str) -> bool:
+        """Test whether two columns are of one population."""
+        return counts_alike(self.margins, self._parts_of(one), self._parts_of(other))
+
+    def _pair(self, regions: Sequence[Region], interval: str) -> PairErrors:
+        """Prepare shares and differences of columns in regions."""
+        errors = {name: one.parts for name, one in self.releases.items()}
+        known = {name: one for name, one in errors.items() if one is not None}
+        totals = {
+            name: self.releases[name].estimate_all(regions, interval=interval)
+            for name in self.margins.populations
+        }
+        return PairErrors(self.margins, known, regions, totals)
+
+    @cached_property
+    def independent(self) -> int:
+        """Number of columns that do not follow from others."""
+        return count_independent(
+            self.margins, [(one.table, self.number_parts(one)) for one in self.index.columns]
+        )
 
     @cached_property
     def _parts(self) -> dict[str, Parts]:
@@ -228,10 +399,13 @@ class Census(JointRelease[CensusCard]):
         own = self._alone[name]
         errors, intervals = own.cell_errors(), own.intervals()
         assert intervals is not None  # as a population has closed forms
-        listed = own.table.key
-        error = np.broadcast_to(np.asarray(errors, np.float64), listed.shape)
-        at = np.minimum(np.searchsorted(listed, key), max(listed.size - 1, 0))
-        return (np.asarray(own.table.counts_at(key), np.int64), error[at], *intervals.of(key))
+        listed, there = own.table.key, np.isin(key, own.table.key)
+        largest = own.card().expected_error.largest
+        assert largest is not None  # as above
+        error = np.full(key.size, largest)
+        each = np.broadcast_to(np.asarray(errors, np.float64), listed.shape)
+        error[there] = each[np.searchsorted(listed, key[there])]
+        return (np.asarray(own.table.counts_at(key), np.int64), error, *intervals.of(key))
 
     @cached_property
     def _alone(self) -> dict[str, Release]:
@@ -248,7 +422,23 @@ class Census(JointRelease[CensusCard]):
         persons = self.releases[PERSONS]
         card = replace(persons.view(name or self.quantities[0]).card, release_id="")
         return CensusView(
-            persons.table, card, CensusColumns(0.0, None, self), stem=JOINT, census=self
+            persons.table,
+            card,
+            CensusColumns(0.0, None, self),
+            stem=JOINT,
+            census=self,
+            original=self.original,
+        )
+
+    @property
+    def original(self) -> Original:
+        """The columns as those of the office's file."""
+        reading, columns = self.releases[PERSONS].reading, self.index.columns
+        return Original(
+            self.releases[PERSONS].table,
+            "" if reading is None or reading.layout is None else reading.layout.name,
+            {one.code or one.name: one.name if one.code else "" for one in columns},
+            lambda key: [self.count_cells(one, key) for one in columns],
         )
 
     def views(self) -> list[View]:
@@ -265,13 +455,14 @@ class Census(JointRelease[CensusCard]):
 
         Raises VerificationError for tables that no release of a census has.
         """
-        first = self.releases[PERSONS]
+        ground, first = self.ground, next(iter(self.tables.values()))
         method, event = first.method, cast(Measurement, first.event)
         differs = Rule("census-tables-differ", "The tables are not those of one census.")
         require(isinstance(method, CensusTable), differs)
         assert isinstance(method, CensusTable)
         numbered = method.margins
         require(tuple(self.releases) == numbered.tables, differs)
+        require(bool(method.given) == (self.index.given is not None), differs)
         labels = {
             name: one.grid.attributes[-1].labels
             for name, one in self.releases.items()
@@ -282,10 +473,12 @@ class Census(JointRelease[CensusCard]):
             inside = labels.get(each.of, ())[int(each.within)] if each.within else ""
             named.append(Margin(each.name, each.of, labels.get(each.name, ()), inside))
         margins = Margins(tuple(named), numbered.households)
-        streams = method.streams(first.grid, event)
+        joint = split_grid(first.grid)
+        require(joint is not None and joint.map == ground, differs)
+        streams = method.streams(ground, event)
         events = {}
-        for name, one in self.releases.items():
-            require(one.grid == margins.grid(first.grid, name), differs)
+        for name, one in self.tables.items():
+            require(one.grid == margins.grid(ground, name), differs)
             own = replace(method, table=name)
             events[name] = streams.event_of(name, own.spec)
         try:
@@ -293,14 +486,66 @@ class Census(JointRelease[CensusCard]):
         except ValueError as error:
             raise VerificationError(str(error), code="census-columns") from None
         total = name_event(streams.event)
-        identity = describe_maps(one.table for one in self.releases.values())
-        index = make_index(total, margins, self.index.columns, self.index.contradictions)
-        return Rebuilt(index, events, (describe_release(total), identity), total.loss)
+        identity = describe_maps(one.table for one in self.tables.values())
+        given = self._state_given(method, streams)
+        index = make_index(total, margins, self.index.columns, self.index.contradictions, given)
+        facts = (describe_release(index), identity)
+        return Rebuilt(index, events, facts, streams.measured_event.loss)
+
+    def _state_given(self, method: CensusTable, streams: CensusStreams) -> StatedGiven | None:
+        """State the enclosed release of which the persons are; VerificationError for another."""
+        if self.given is None:
+            return None
+        persons = self.releases[PERSONS].event
+        other = Rule("census-given-differs", "The tables were not made of the enclosed release.")
+        require(isinstance(persons, Measurement), other)
+        assert isinstance(persons, Measurement)
+        require(method.given == GivenNoise.of(persons).write(), other)
+        opened = open_written(self.given)
+        before = opened.index.guarantee if isinstance(opened, Census) else persons
+        new = streams.measured_event
+        amount, total = (
+            (before.epsilon, streams.event.epsilon)
+            if new.rho is None
+            else (before.rho, streams.event.rho)
+        )
+        require(amount is not None and total == Fraction(amount) / (1 - streams.new), other)
+        # Where it was charged, only the operator knows.
+        assert self.index.given is not None  # as the release has a given one
+        source = self.index.given.source
+        return StatedGiven(digest_release(self.given), before.spends, new.spends, source)
 
 
 def open_census(folder: Path, card: CensusCard) -> Census:
     """Open the tables in a public folder, which its index lists."""
-    return Census({one.name: open_release(folder / one.name) for one in card.tables}, card)
+    tables = {one.name: open_release(folder / one.name) for one in card.tables}
+    if card.given is None:
+        return Census(tables, card)
+    persons = choose_persons(open_written(folder / GIVEN))
+    if persons is None:
+        raise VerificationError(
+            "The enclosed release has no persons.", code="census-given-without-persons"
+        )
+    return Census({PERSONS: persons, **tables}, card, folder / GIVEN)
+
+
+def digest_release(folder: Path) -> str:
+    """Return the SHA-256 of the card in a public folder, which states the digests of all files."""
+    card = find_card(folder)
+    assert card is not None  # as the folder was verified
+    return sha256(card)
+
+
+def choose_persons(opened: object) -> Release | None:
+    """Return the table of persons of an opened release; None where there is none."""
+    if isinstance(opened, Census):
+        return opened.releases[PERSONS]
+    if not isinstance(opened, Release) or opened.grid.attributes:
+        return None
+    whole = (
+        np.issubdtype(opened.table.count.dtype, np.integer) and not (opened.table.count < 0).any()
+    )
+    return opened if whole else None
 
 
 def name_event(event: Measurement) -> Measurement:
@@ -308,23 +553,41 @@ def name_event(event: Measurement) -> Measurement:
     return replace(event, mechanism="census")
 
 
-def describe_release(event: Measurement) -> str:
+def describe_release(index: CensusCard) -> str:
     """Describe, for the card of one table, the release that it is a part of."""
+    plain = index.to_json()
+    stated = [plain[name] for name in ("margins", "columns", "contradictions", "given")]
+    named = digest(json.dumps(stated, ensure_ascii=False).encode()).hex()
+    given, charged = index.given, ", charged once"
+    if given is not None:
+        charged = f": {given.spent} for a given release, and {given.new}, charged once, for these"
     return (
-        "that it is one of the tables of a release of a census; together they spend "
-        f"{event.spends}, charged once"
+        f"{COLUMNS_OF}a release of a census, whose tables together spend "
+        f"{index.guarantee.spends}{charged}; what the index says of margins, columns, "
+        f"contradictions and a given release has the digest {named}"
     )
 
 
 def make_index(
-    event: Measurement, margins: Margins, columns: Iterable[Column], contradictions: str
+    event: Measurement,
+    margins: Margins,
+    columns: Iterable[Column],
+    contradictions: str,
+    given: StatedGiven | None,
 ) -> CensusCard:
     """Make the index of a release that is not drawn yet; ``event``: of all tables together."""
     counted = COUNTED.format(event.unit, event.contribution)
     guarantee = TablesGuarantee(
         source=PROOF,
         **state_event(event, "any result of these tables together"),
-        assumptions=(replace(event.assumption, statement=counted),),
+        assumptions=(
+            replace(event.assumption, statement=counted),
+            *(
+                ()
+                if given is None
+                else (Assumption("given", SAME_PERSONS, "operator", given.source),)
+            ),
+        ),
     )
     return CensusCard.state(
         event,
@@ -332,6 +595,7 @@ def make_index(
         margins=margins.margins,
         columns=tuple(columns),
         contradictions=contradictions,
+        given=given,
         constraints=tuple(one.sentence for one in list_constraints(margins)),
     )
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import numpy as np
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule, UsageError, printable
+from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.kinds.census.kind import Column
@@ -20,6 +21,9 @@ from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins, in_
 from geodp.mechanisms.parts.measuring import TrueParts
 from geodp.table.counts import CountTable, coalesce
 from geodp.typing import IntArray, KeyArray
+
+MAX_COLUMNS = 490
+"""Most columns: SQLite takes 2,000, and each has a standard error and two ends beside it."""
 
 Contradictions = Literal["refuse", "fit"]
 
@@ -122,8 +126,7 @@ class CensusTables:
         UsageError
             Tables that do not go together, or contradict each other and are not to be fitted.
         """
-        if contradictions not in ("refuse", "fit"):
-            raise UsageError(ASKED)
+        contradictions = require_choice(contradictions)
         homes, rest, within = dict(household_margins or {}), dict(rest or {}), dict(within or {})
         given = [persons, *margins.values(), *homes.values()]
         if not all(isinstance(one, CountTable) for one in given) or (homes and households is None):
@@ -181,6 +184,13 @@ class CensusTables:
         """Yield the counts of every margin by the parts of cells of the map."""
         for one in self.margins.margins:
             yield one.name, _places(self.tables[one.name])
+
+
+def require_choice(contradictions: str | None) -> Contradictions:
+    """Return what happens where counts contradict each other; UsageError if it is left open."""
+    if contradictions not in get_args(Contradictions):
+        raise UsageError(ASKED)
+    return cast(Contradictions, contradictions)
 
 
 Part = tuple[KeyArray, IntArray, IntArray]
@@ -338,7 +348,13 @@ def name_columns(margins: Margins) -> tuple[Column, ...]:
 
 def require_columns(margins: Margins, columns: Sequence[Column]) -> None:
     """Raise UsageError for columns of unknown tables or parts, and for a name that is repeated."""
-    names = [one.name for one in columns]
+    if len(columns) > MAX_COLUMNS:
+        raise UsageError(
+            f"A census has at most {MAX_COLUMNS} columns, as databases take no more with their "
+            "errors and intervals: publish some of them in a release of their own.",
+            code="census-columns-too-many",
+        )
+    names = [one.code or one.name for one in columns]
     for one in columns:
         path = margins.path(one.table) if one.table in margins.tables else ()
         known = one.table in margins.tables and bool(one.parts) == bool(path)
@@ -347,9 +363,12 @@ def require_columns(margins: Margins, columns: Sequence[Column]) -> None:
             and all(label in own.labels for label, own in zip(each, path, strict=True))
             for each in one.parts
         )
-        if not known or names.count(one.name) > 1 or len({*one.parts}) < len(one.parts):
+        once = names.count(one.code or one.name) == 1 and len({*one.parts}) == len(one.parts)
+        if not known or not once or one.name != printable(one.name.strip()) or not one.name:
             raise UsageError(
-                f"The column {one.name!r} must have a name of its own, a table of the release, and "
-                "parts of its margin, each once.",
+                f"The column {printable(one.name)!r} must have a name of its own, a table of the "
+                "release, and parts of its margin, each once.",
                 code="census-columns",
             )
+        if one.name.startswith(FORMULA):
+            raise UsageError(NO_FORMULA)

@@ -6,7 +6,7 @@ Nothing here sees a count: relations of columns are stated, and never found in v
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -154,17 +154,18 @@ class Margins:
         """
         return 2 if self.path(table) and self.population(table) == HOUSEHOLDS else 1
 
-    def share(self, table: str) -> Fraction:
+    def share(self, table: str, given: Sequence[str] = ()) -> Fraction:
         """Return the share of the budget of a table.
 
         Nobody changes all counts of households at once: who opens a household changes one part of
         each of their margins, and who joins one none of their number. So the shares of all tables
-        add up to more than 1, and one person costs 1 at most (docs/proofs/census.md).
+        add up to more than 1, and one person costs 1 at most (docs/proofs/census.md). ``given``:
+        populations that are not measured.
         """
         homes = sum(self.population(one.name) == HOUSEHOLDS for one in self.margins)
         number = max(Fraction(1), Fraction(homes, 2))
         # What one person costs at most, in shares of a table of persons.
-        cost = Fraction(len(self.margins) - homes + 1)
+        cost = Fraction(len(self.margins) - homes + (PERSONS not in given))
         if self.households:
             cost += max(number + Fraction(homes, 2), Fraction(homes))
         return (number if table == HOUSEHOLDS else Fraction(1)) / cost

@@ -20,7 +20,8 @@ from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.kinds.census.margins import PERSONS, Margins
 from geodp.kinds.census.streams import CensusStreams
-from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
+from geodp.mechanisms import find_method
+from geodp.mechanisms.central.pyramid import OfPyramid
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.table.counts import ReleasedTable, coalesce
 
@@ -31,6 +32,57 @@ PROOF = (
     "either costs the budget at most, and everything else is post-processing"
 )
 """Why a release holds what it promises."""
+
+
+@dataclass(frozen=True)
+class GivenNoise:
+    """What the errors of a population follow from that was published before.
+
+    Attributes
+    ----------
+    mechanism : str
+        Its method with its settings.
+    amount : Fraction
+        Its epsilon or rho.
+    sensitivity : int
+    share : Fraction
+        Of the budget that its own noise has.
+    """
+
+    mechanism: str
+    amount: Fraction
+    sensitivity: int
+    share: Fraction
+
+    @classmethod
+    def of(cls, event: Measurement) -> GivenNoise:
+        """Take it from the event of the population."""
+        amount = event.epsilon if event.rho is None else event.rho
+        assert amount is not None
+        return cls(event.mechanism, amount, event.sensitivity, event.share)
+
+    def event(self, other: Measurement) -> Measurement:
+        """Return an event with this noise, in all else like another."""
+        epsilon, rho = (self.amount, None) if other.rho is None else (None, self.amount)
+        return replace(
+            other,
+            mechanism=self.mechanism,
+            epsilon=epsilon,
+            rho=rho,
+            sensitivity=self.sensitivity,
+            share=self.share,
+        )
+
+    def write(self) -> str:
+        """Write it as the setting of a method, which has no commas."""
+        parts = (self.mechanism.replace(",", "&"), self.amount, self.sensitivity, self.share)
+        return "@".join(map(str, parts))
+
+    @classmethod
+    def read(cls, text: str) -> GivenNoise:
+        """Read what :meth:`write` has written."""
+        mechanism, amount, sensitivity, share = text.split("@")
+        return cls(mechanism.replace("&", ","), Fraction(amount), int(sensitivity), Fraction(share))
 
 
 @dataclass(frozen=True)
@@ -45,6 +97,10 @@ class CensusTable(OfPyramid):
         All tables, as :meth:`geodp.kinds.census.margins.Margins.write` has them.
     table : str
         Name of this one.
+    given : str
+        Of persons that were published before, what :meth:`GivenNoise.write` has written.
+    new : Fraction
+        Share of the stated budget that the tables have which were not published before.
     """
 
     setting: str = "auto"
@@ -52,6 +108,8 @@ class CensusTable(OfPyramid):
     shares: str = ""
     tables: str = PERSONS
     table: str = PERSONS
+    given: str = ""
+    new: Fraction = Fraction(1)
 
     name: ClassVar[str] = "census-table"
     version: ClassVar[int] = 1
@@ -72,9 +130,12 @@ class CensusTable(OfPyramid):
     )
 
     @classmethod
-    def of(cls, pyramid: Pyramid, margins: Margins, table: str) -> CensusTable:
+    def of(cls, streams: CensusStreams, table: str, given: GivenNoise | None = None) -> CensusTable:
         """Make the method of a table."""
-        return cls(pyramid.setting, pyramid.chain, pyramid.shares, margins.write(), table)
+        pyramid, tables = streams.method, streams.margins.write()
+        text = "" if given is None else given.write()
+        settings = (pyramid.setting, pyramid.chain, pyramid.shares)
+        return cls(*settings, tables, table, text, streams.new)
 
     @cached_property
     def margins(self) -> Margins:
@@ -95,11 +156,12 @@ class CensusTable(OfPyramid):
         """Explain the sensitivity in one sentence for the release card."""
         joint = split_grid(grid)
         listed = "" if joint is None else self.list_shares(joint.map, event)
+        share = self.new * self.margins.share(self.table, (PERSONS,) if self.given else ())
         number = self.margins.changes(self.table)
         counts = "one count" if number == 1 else "two counts"
         return (
             f"a person counted once changes {counts} of this table by 1 on each level; its own "
-            f"noise has {self.margins.share(self.table)} of the budget, and of that the levels, "
+            f"noise has {share} of the budget, and of that the levels, "
             f"from the total to the cells, have these shares: {listed}"
         )
 
@@ -107,7 +169,8 @@ class CensusTable(OfPyramid):
         """Return what is measured together, from the event of this table."""
         number = self.margins.changes(self.table)
         whole = replace(event, sensitivity=event.sensitivity // number, share=Fraction(1))
-        return CensusStreams(ground, self.margins, self.pyramid, whole)
+        given = (PERSONS,) if self.given else ()
+        return CensusStreams(ground, self.margins, self.pyramid, whole, given, self.new)
 
     def _is_map(self) -> bool:
         return self.table in self.margins.populations
@@ -130,13 +193,16 @@ class CensusTable(OfPyramid):
         joint = split_grid(grid)
         if joint is None or stride % joint.width:
             return None
-        whole = self._whole()
-        own = self.streams(joint.map, event).event_of(whole.table, whole.spec)
-        return whole.variances_of(joint.map, own, stride // joint.width, block)
+        own = self._whole_event(self.streams(joint.map, event))
+        method = find_method(own.mechanism)
+        return method.variances_of(joint.map, own, stride // joint.width, block)
 
-    def _whole(self) -> CensusTable:
-        """Return the method of the population that this table counts."""
-        return replace(self, table=self.margins.population(self.table))
+    def _whole_event(self, streams: CensusStreams) -> Measurement:
+        """Return the event of the population that this table counts."""
+        name = self.margins.population(self.table)
+        if name in streams.given:
+            return GivenNoise.read(self.given).event(streams.event)
+        return streams.event_of(name, replace(self, table=name).spec)
 
     def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float] | None:
         """Bound bias and root-mean-square error of an isolated cell by those of its table alone."""
@@ -153,11 +219,10 @@ class CensusTable(OfPyramid):
         joint, event = split_grid(released.grid), released.event
         assert joint is not None  # as the grid is supported
         assert isinstance(event, Measurement)
-        streams, whole = self.streams(joint.map, event), self._whole()
+        streams = self.streams(joint.map, event)
         cell, _ = joint.split(released.key)
         counts = coalesce(cell, np.asarray(released.count, np.int64))
-        own = streams.event_of(whole.table, whole.spec)
-        map_release = ReleasedTable(joint.map, *counts, own)
+        map_release = ReleasedTable(joint.map, *counts, self._whole_event(streams))
         tree = MapTree.of(map_release, streams.finer.strides)
         path, steps = self.margins.path(self.table), []
         sizes = [len(one.labels) for one in path]

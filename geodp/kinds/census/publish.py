@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
+from geodp.io.write.tables import column_names, names_of
 from geodp.kinds.census.census import Census, describe_release, make_index, name_event
+from geodp.kinds.census.given import Given, read_given
 from geodp.kinds.census.inputs import CensusTables, Contradictions
 from geodp.kinds.census.kind import Column
-from geodp.kinds.census.margins import Margins
+from geodp.kinds.census.margins import PERSONS, Margins
 from geodp.kinds.census.methods import CensusTable
 from geodp.kinds.census.streams import CensusStreams, CensusTruth, release_streams
 from geodp.mechanisms.base import Plain
@@ -42,6 +45,12 @@ CONTRIBUTION = Rule(
     "(contribution=N), which is 1 if each person is counted once and is in one household.",
 )
 
+GivenPath = tuple[str | Path | None, str | None]
+"""Folder of a given release, and where it was published and charged."""
+
+NOT_GIVEN: GivenPath = (None, None)
+"""No given release."""
+
 LABEL = b"geodp census identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
 
@@ -63,6 +72,8 @@ def publish(
     within: Mapping[str, tuple[str, str]] | None = None,
     columns: Sequence[Column] = (),
     contradictions: Contradictions,
+    given: str | Path | None = None,
+    given_source: str | None = None,
     method: str | None = None,
     **options: Any,
 ) -> Census:
@@ -93,6 +104,13 @@ def publish(
         What happens where the parts of a margin do not add up: nothing is published, or the parts
         of the cell are changed as little as possible. The card states the choice, and not whether
         it mattered.
+    given : path, optional
+        Folder of an earlier release of the same persons: a map, or a census. Its counts of persons
+        are kept, to the last cell, and the whole budget goes to the margins. That both count the
+        same persons, you vouch for; the new release holds both, and states the loss of both.
+    given_source : str, optional
+        Where the given release was published and charged, which the index quotes. Not needed where
+        its card states a charge to a ledger.
     contribution
         How often one person is counted, and in how many households: 1, usually. You vouch for it.
     method : str, optional
@@ -139,7 +157,7 @@ def publish(
         columns=columns,
         contradictions=contradictions,
     )
-    prepared = prepare_census(tables, request)
+    prepared = prepare_census(tables, request, (given, given_source))
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
@@ -156,6 +174,7 @@ class CensusDesign:
     streams : CensusStreams
     preview : Census
         The release of empty tables.
+    given : Given or None
     """
 
     drawn: ClassVar[Any] = tuple[DrawnCells, ...]
@@ -164,11 +183,12 @@ class CensusDesign:
     inputs: Inputs
     streams: CensusStreams
     preview: Census
+    given: Given | None
 
     @property
     def event(self) -> Measurement:
-        """The event of all tables, with the release's name for the ledger."""
-        return name_event(self.streams.event)
+        """The event of all measured tables, with the release's name for the ledger."""
+        return name_event(self.streams.measured_event)
 
     @property
     def draws(self) -> Draws:
@@ -177,8 +197,8 @@ class CensusDesign:
 
     @property
     def shown(self) -> Release:
-        """The empty table of persons."""
-        return next(iter(self.preview.releases.values()))
+        """The empty table that is measured first."""
+        return next(iter(self.preview.tables.values()))
 
     def identify(self, tables: CensusTables) -> bytes:
         """Return the SHA-256 of everything that the release depends on except the key."""
@@ -195,6 +215,9 @@ class CensusDesign:
             *(("laws", (name, _laws_of(streams, name))) for name in streams.margins.tables),
             ("whole", loss_fields(self.event)),
         )
+        if self.given is not None:
+            # Another given release is another draw: one noise at two scales would give the counts.
+            named += (("given", (self.given.stated.sha256, self.given.noise.write())),)
         arrays = (
             array for name in streams.margins.tables for array in _arrays_of(tables.tables[name])
         )
@@ -202,10 +225,16 @@ class CensusDesign:
 
     def draw(self, tables: CensusTables, key: NoiseKey) -> tuple[DrawnCells, ...]:
         """Draw all tables, in their order."""
-        populations = {name: tables.tables[name] for name in self.streams.margins.populations}
-        found = release_streams(self.streams, CensusTruth(populations, dict(tables.truths())), key)
+        given = {} if self.given is None else {PERSONS: self.given.release.table}
+        populations = {
+            name: tables.tables[name]
+            for name in self.streams.margins.populations
+            if name not in given
+        }
+        truth = CensusTruth(populations, dict(tables.truths()), given)
+        found = release_streams(self.streams, truth, key)
         drawn = []
-        for name, one in self.preview.releases.items():
+        for name, one in self.preview.tables.items():
             cell, *part, count = found[name]
             joint = split_grid(one.grid)
             assert joint is not None
@@ -214,11 +243,11 @@ class CensusDesign:
 
     def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Census:
         """Return the release of drawn tables, in their order."""
-        previews = self.preview.releases
+        previews = self.preview.tables
         tables = place_cells(previews.values(), drawn)
         # Of what is released: whoever puts tables of two releases together is found out.
         made = fill_tables(previews.values(), tables, describe_maps(tables), charge)
-        releases = dict(zip(previews, made, strict=True))
+        releases = {**self.preview.releases, **dict(zip(previews, made, strict=True))}
         return replace(self.preview, releases=releases).with_charge(charge)
 
 
@@ -232,13 +261,21 @@ def _arrays_of(table: CountTable) -> tuple[Any, Any]:
     return table.key, table.count
 
 
-def prepare_census(tables: CensusTables, request: Request) -> Prepared[CensusDesign, Census]:
+def prepare_census(
+    tables: CensusTables, request: Request, given: GivenPath = NOT_GIVEN
+) -> Prepared[CensusDesign, Census]:
     """Do everything of :func:`publish` that comes after its tables, and before the charge."""
     bound = vouch_contribution(tables.read, request.terms.contribution)
     facts, readings = state_tables(tables.read, request, tables.facts)
     inputs = Inputs(facts, readings[:1], bound)
     design = design_census(
-        tables.ground, tables.margins, tables.columns, tables.contradictions, request, inputs
+        tables.ground,
+        tables.margins,
+        tables.columns,
+        tables.contradictions,
+        request,
+        inputs,
+        given,
     )
     cells = {name: int(one.key.size) for name, one in tables.tables.items()}
     return Prepared(
@@ -271,6 +308,7 @@ def design_census(
     contradictions: Contradictions,
     request: Request,
     inputs: Inputs,
+    given: GivenPath = NOT_GIVEN,
 ) -> CensusDesign:
     """Design a release from public things alone; raises UsageError as :func:`publish` does."""
     if request.terms.unit == "household":
@@ -278,13 +316,30 @@ def design_census(
     method = choose_pyramid(request.method, "A census")
     if not isinstance(method, Pyramid):
         raise TypeError
-    whole = make_event(ground, method, request.terms.bound(inputs.bound), request.key_origin)
-    streams = CensusStreams(ground, margins, method, whole)
-    total = name_event(whole)
-    facts = (*inputs.facts, describe_release(total))
-    releases = {}
-    for name in margins.tables:
-        own = CensusTable.of(method, margins, name)
+    new = make_event(ground, method, request.terms.bound(inputs.bound), request.key_origin)
+    path, source = given
+    if path is None and source is not None:
+        raise UsageError(
+            "The source of a given release goes with a given release only (--given, given=).",
+            code="source-without-given",
+        )
+    kept = None if path is None else read_given(path, source, ground, new)
+    whole = new if kept is None else kept.add_loss(new)
+    streams = CensusStreams(
+        ground,
+        margins,
+        method,
+        whole,
+        (PERSONS,) * (kept is not None),
+        new.depending_on(whole).share,
+    )
+    choice = {"refuse": "refused", "fit": "fitted"}[contradictions]
+    stated = None if kept is None else kept.stated
+    index = make_index(name_event(whole), margins, columns, choice, stated)
+    facts = (*inputs.facts, describe_release(index))
+    releases = {} if kept is None else {PERSONS: kept.release}
+    for name in streams.measured:
+        own = CensusTable.of(streams, name, None if kept is None else kept.noise)
         releases[name] = preview_release(
             margins.grid(ground, name),
             own,
@@ -294,6 +349,8 @@ def design_census(
             inputs.readings[0] if inputs.readings else None,
             request.metadata,
         )
-    choice = {"refuse": "refused", "fit": "fitted"}[contradictions]
-    index = make_index(total, margins, columns, choice)
-    return CensusDesign(request, inputs, streams, Census(releases, index))
+    preview = Census(releases, index, None if kept is None else kept.folder)
+    # Names of columns that no file can have are refused before the charge.
+    view = preview.view()
+    column_names(ground, view.name, names_of(view.errors))
+    return CensusDesign(request, inputs, streams, preview, kept)

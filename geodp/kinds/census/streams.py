@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,7 +20,7 @@ import numpy as np
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels import bounded_counts
-from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
+from geodp.kinds.census.margins import PERSONS, Margin, Margins
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import Group, PartsPass
 from geodp.mechanisms.parts.measuring import (
@@ -38,7 +38,7 @@ from geodp.privacy.key import NoiseKey, Stream, digest
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise, number_children
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.measured import sums_of
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -65,12 +65,28 @@ class CensusStreams:
         Its levels are those of all tables.
     event : Measurement
         Of all tables together.
+    given : tuple of str
+        Populations that were published before, and are not measured again.
+    new : Fraction
+        Share of the event's budget that the measured tables have.
     """
 
     ground: Grid
     margins: Margins
     method: Pyramid
     event: Measurement
+    given: tuple[str, ...] = ()
+    new: Fraction = Fraction(1)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Names of the tables that are measured, populations first."""
+        return tuple(name for name in self.margins.tables if name not in self.given)
+
+    @property
+    def measured_event(self) -> Measurement:
+        """The event of the measured tables together."""
+        return replace(replace(self.event, share=self.new).own, delta=self.event.delta)
 
     def laws(self, table: str) -> tuple[Law, ...]:
         """Return the noise of a table's counts on every level, the root's first."""
@@ -82,7 +98,7 @@ class CensusStreams:
             self.event,
             mechanism=mechanism,
             sensitivity=self.event.sensitivity * self.margins.changes(table),
-            share=self.margins.share(table),
+            share=self.new * self.margins.share(table, self.given),
         )
 
     @cached_property
@@ -132,7 +148,7 @@ class CensusStreams:
     def draws(self) -> Draws:
         """The draws of all tables, with the key of each."""
         derived = {}
-        for table in self.margins.tables:
+        for table in self.measured:
             laws = self.laws(table)
             if table in self.margins.populations:
                 draws = [Draw(Stream.PYRAMID + i, law.identity) for i, law in enumerate(laws)]
@@ -156,13 +172,21 @@ class CensusTruth:
     Attributes
     ----------
     populations : mapping of str to CountTable
-        On the map.
+        On the map, without those that are given.
     parts : mapping of str to TrueParts
         Of every margin, on the cells of the map.
+    given : mapping of str to ReleasedTable
+        Populations that were published before.
     """
 
     populations: Mapping[str, CountTable]
     parts: Mapping[str, TrueParts]
+    given: Mapping[str, ReleasedTable] = field(default_factory=dict)
+
+    def sum_given(self, name: str, node: KeyArray, stride: int) -> IntArray:
+        """Return the sums of a given population in nodes: int64[n]."""
+        table = self.given[name]
+        return sums_of(table.key, np.asarray(table.count, np.int64), node, stride)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +242,7 @@ def release_streams(
     """Measure and fit all tables: cells and counts, or cells, parts and counts, of each."""
     with ExitStack() as stack:
         keys = {
-            table: stack.enter_context(key.derive(name_key(table)))
-            for table in streams.margins.tables
+            table: stack.enter_context(key.derive(name_key(table))) for table in streams.measured
         }
         groups = {
             one.name: Group(
@@ -230,7 +253,7 @@ def release_streams(
             for one in streams.margins.margins
         }
         tree = _measure(streams, truth, keys, groups)
-        return _fit(streams, tree, groups)
+        return _fit(streams, truth, tree, groups)
 
 
 def _chain(streams: CensusStreams, margin: Margin, key: NoiseKey) -> PartsPass:
@@ -252,7 +275,7 @@ def _measure(
     groups: Mapping[str, Group],
 ) -> Tree:
     """Measure all tables from the root to the cells, below nodes that have persons."""
-    laws = {table: streams.laws(table) for table in streams.margins.tables}
+    laws = {table: streams.laws(table) for table in streams.measured}
     parts: dict[str, list[Measured]] = {name: [] for name in groups}
     levels, opened = list[CensusLevel](), list[PartNodes]()
     above, total = np.zeros(1, np.uint64), None
@@ -274,9 +297,11 @@ def _measure(
         variance = _combine_sums(streams, laws, i, z, {n: each[i] for n, each in parts.items()})
         first = np.append(0, np.cumsum(number))
         levels.append(CensusLevel(node, first, uniform, z, variance))
-        count = _apportion(
-            levels[-1], PERSONS, total, levels[-1].z[PERSONS], _no_bound(node, total)
-        )
+        if PERSONS in truth.given:
+            count = truth.sum_given(PERSONS, node, stride)
+        else:
+            persons = levels[-1].z[PERSONS]
+            count = _apportion(levels[-1], PERSONS, total, persons, _no_bound(node, total))
         opened.append(PartNodes(node[count > 0], count[count > 0]))
         above, total = opened[-1].prefix, opened[-1].count
     return Tree(levels, opened, parts)
@@ -293,11 +318,13 @@ def _combine_sums(
 
     Changes ``z``, and the estimates of ``parts``; returns variances of the populations.
     """
-    margins, size = streams.margins, next(iter(z.values())).size
-    variance = {name: np.full(size, variance_of(laws[name][i])) for name in z}
+    margins = streams.margins
+    variance = {name: np.full(one.size, variance_of(laws[name][i])) for name, one in z.items()}
     of = {name: one.z for name, one in parts.items()} | {n: one[:, None] for n, one in z.items()}
     spread = {name: one.variance for name, one in parts.items()} | variance
     for margin in reversed(margins.margins):
+        if margin.of in streams.given:
+            continue
         whole, ends = of[margin.of], margins.group_parts(margin)
         sums = np.add.reduceat(of[margin.name], ends[:-1], axis=1)
         noise = int(np.diff(ends).max()) * spread[margin.name]
@@ -330,16 +357,22 @@ def _apportion(
 
 
 def _fit(
-    streams: CensusStreams, tree: Tree, groups: Mapping[str, Group]
+    streams: CensusStreams, truth: CensusTruth, tree: Tree, groups: Mapping[str, Group]
 ) -> dict[str, Counts | PartCounts]:
     """Fit populations from the top, and then margins, given what they divide."""
     released: dict[str, Counts | PartCounts] = {}
-    counts = _fit_population(streams, tree, PERSONS, None)
-    cells = tree.levels[-1].node
-    released[PERSONS] = _some(cells, counts[-1])
-    if streams.margins.households:
-        homes = _fit_population(streams, tree, HOUSEHOLDS, counts)
-        released[HOUSEHOLDS] = _some(cells, homes[-1])
+    counts, cells = None, tree.levels[-1].node
+    for name in streams.margins.populations:
+        if name in truth.given:
+            strides = streams.schedule.strides
+            counts = [
+                truth.sum_given(name, level.node, stride)
+                for level, stride in zip(tree.levels, strides, strict=True)
+            ]
+        else:
+            # Households are fitted after the persons, and are at most as many.
+            counts = _fit_population(streams, tree, name, counts)
+        released[name] = _some(cells, counts[-1])
     fine, rows = streams.finer, {stride: i for i, stride in enumerate(streams.schedule.strides)}
     for margin in streams.margins.margins:
         measured = tree.parts[margin.name]
@@ -362,7 +395,8 @@ def _combine_below(own: Measured | None, below: Measured | None, fanout: int) ->
         assert own is not None  # as cells are measured
         return own
     above = below.node // np.uint64(fanout)
-    starts = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+    # Noise may have left no node open, even where somebody is counted.
+    starts = np.flatnonzero(np.append(True, above[1:] != above[:-1])[: above.size])
     sums, spread = np.add.reduceat(below.z, starts), np.add.reduceat(below.variance, starts)
     if own is None:
         return Measured(above[starts], sums, spread)

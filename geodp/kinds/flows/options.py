@@ -546,6 +546,14 @@ FILE_QUESTIONS = (
         located=False,
     ),
     FileQuestion(
+        "How many trips lead from where to where? Every row counts the trips between two places.",
+        "flows publish",
+        "--from {from_row},{from_column} --to {to_row},{to_column} --value {count}",
+        more="--contribution NUMBER",
+        without=("person",),
+        located=False,
+    ),
+    FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
         "flows publish",
         "--from {origin} --to {destination} --person {person}",

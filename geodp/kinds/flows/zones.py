@@ -94,7 +94,8 @@ def place_in_space(longitude: FloatArray, latitude: FloatArray) -> Position:
 NEEDS_OUTLINES = Rule(
     "flows-units-need-outlines",
     "Flows between areal units need the outlines of these: give a table with outlines on the "
-    "Earth, such as a GeoPackage, or cells of H3 or S2.",
+    "Earth, such as a GeoPackage, or cells of H3 or S2. Counted trips between units without "
+    "outlines are published by geodp publish --pairs.",
 )
 
 STEPS, LEAST_STRETCH = 1 << 20, 0.1

@@ -248,14 +248,8 @@ def bound_cells_of(sums: Sum, together: Bounds) -> Bounds:
 
 def bound_regions_of(sums: Sum, regions: Sequence[Region], together: Bounds) -> Bounds:
     """Bound sums of parts in regions; ``together``: all parts of each region."""
-    counts, estimates = [], []
-    for one in regions:
-        rows, listed = sums.tree.find(one.key)
-        counts.append(float(sums.held[-1][rows[listed]].sum()))
-        estimates.append(sums.of_region(one.key))
-    columns = zip(*((each.share, each.doubt, each.variance) for each in estimates), strict=True)
-    joined = PartEstimates(*(np.concatenate(one) for one in columns))
-    return bound_parts(np.array(counts), joined, together)
+    keys = [one.key for one in regions]
+    return bound_parts(sums.count_regions(keys), sums.of_regions(keys), together)
 
 
 def bound_parts(count: FloatArray, estimates: PartEstimates, together: Bounds) -> Bounds:

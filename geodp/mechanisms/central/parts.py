@@ -54,9 +54,11 @@ class Parts(Mechanism):
     Then the parts (combinations of labels) of coarse areas are measured, down to the last level on
     which the expected count of a part is at least two noise scales. From the root down, the parts
     of an area are apportioned to the areas inside it: the measurements there, moved by equal
-    amounts until they add up to the released counts of the areas, and shrunk towards the shares of
-    the area above as far as their noise exceeds how much places differ, are fitted to these counts
-    and to the parts above, and rounded so that both are kept.
+    amounts until they add up to the released counts of the areas, and shrunk towards a prediction
+    as far as their noise exceeds how much places differ, are fitted to these counts and to the
+    parts above, and rounded so that both are kept. The prediction is the shares of the area above,
+    moved along a line in the logarithm of people that is fitted to the level: small places differ
+    from towns in the same direction, and what shrinking took from each of them would add up.
     Below the last measured level the shares of the area above are used. More than 64 parts are
     apportioned in two steps: first groups of neighbouring labels, then the parts inside each group.
 
@@ -77,7 +79,7 @@ class Parts(Mechanism):
     marginals: str = ""
 
     name: ClassVar[str] = "parts"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     title: ClassVar[str] = "a map of totals, and their parts that add up to it"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in the documentation of its class Parts; "

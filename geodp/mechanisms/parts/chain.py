@@ -26,6 +26,8 @@ from geodp.mechanisms.parts.measuring import (
     Shared,
     Step,
     TrueParts,
+    compare_sizes,
+    fit_line,
     learn_factor,
     scale,
     shift,
@@ -220,11 +222,11 @@ class Group:
         predicted = above[parent] * (people / levels[i - 1].count[parent])[:, None]
         wanted, goals = predicted, Goals()
         if i < len(measured):
-            wanted = self.estimate(levels[i], predicted, measured[i])
+            wanted = self.estimate(levels[i], predicted, measured[i], parent)
         for one in marginals:
             if i < len(one.measured):
                 sums = one.marginal.add_up(predicted)
-                goal = one.group.estimate(levels[i], sums, one.measured[i])
+                goal = one.group.estimate(levels[i], sums, one.measured[i], parent)
                 goals.append((one.marginal, goal))
         if not goals:
             return wanted if i < len(measured) else None
@@ -243,11 +245,15 @@ class Group:
         return np.diff(upto, prepend=0)[None]
 
     def estimate(
-        self, nodes: PartNodes, predicted: NDArray[np.float64], level: Measured
+        self,
+        nodes: PartNodes,
+        predicted: NDArray[np.float64],
+        level: Measured,
+        parent: NDArray[np.int64],
     ) -> NDArray[np.float64]:
         """Estimate the parts of open nodes, between prediction and measurement: float64[n, parts].
 
-        ``predicted``: by the shares of the areas above.
+        ``predicted``: by the shares of the areas above, whose positions are ``parent``.
         """
         people = nodes.count[:, None].astype(np.float64)
         if self.parts == 1:
@@ -256,10 +262,14 @@ class Group:
         # Parts that add up to a known count have less noise, by one part in so many.
         noise = level.variance[at] * (self.parts - 1) / self.parts
         estimates = self._add_evenly(level.z[at], people)
+        size = compare_sizes(people[:, 0], parent)
         for part in range(self.parts):
             before = predicted[:, part]
-            apart = estimates[:, part] - before
             differ = difference(people[:, 0], before / people[:, 0])
+            # The line matters as far as measurements are not believed, and is fitted there.
+            doubt = noise / (differ + noise)
+            before = before + fit_line(size, estimates[:, part] - before, doubt**2)
+            apart = estimates[:, part] - before
             differ = learn_factor(apart**2, noise, differ) * differ
             estimates[:, part] = before + differ / (differ + noise) * apart
         return project_rows(self._add_evenly(estimates, people), nodes.count)

@@ -299,6 +299,39 @@ HALVINGS = 12
 """Halvings of a factor's range, on a scale of powers."""
 
 
+def compare_sizes(people: FloatArray, parent: IntArray) -> FloatArray:
+    """Compare areas with those beside them: people times what the size exceeds the mean by.
+
+    Parameters
+    ----------
+    people : float64[n]
+        Above 0.
+    parent : int64[n]
+        The area above each, from 0 on.
+
+    Returns
+    -------
+    float64[n]
+        Sizes are binary logarithms of people, means are weighted by people: sums over the areas
+        inside an area are 0.
+    """
+    # Straight lines between powers of two: logarithms differ in the last digit between machines.
+    fraction, exponent = np.frexp(people)
+    size = exponent + 2 * fraction
+    mean = np.bincount(parent, people * size) / np.bincount(parent, people)
+    return np.asarray(people * (size - mean[parent]), np.float64)
+
+
+def fit_line(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    """Fit a line through the origin by weighted least squares, and return its values: float64[n].
+
+    ``weight``: not below 0.
+    """
+    # One after the other: the order of a floating-point sum must not depend on the processor.
+    square, product = np.cumsum(weight * x * x)[-1], np.cumsum(weight * x * y)[-1]
+    return x * (product / square) if square else np.zeros(x.size)
+
+
 def learn_factor(squared: FloatArray, noise: FloatArray, differ: FloatArray) -> float:
     """Learn how much places differ from the areas above, as a factor of what is expected.
 

@@ -203,6 +203,18 @@ SENTENCES: Mapping[str, str] = {
     "tables_are": "Released together are {number:n} tables: {names}.",
     "tables_bound": "It holds if one {unit} adds at most {contribution:n} to all counts of each "
     "table; the cards of the tables say who answers for that.",
+    "census_title": "What the whole table reveals about one {unit}",
+    "census_columns": "Released together is a table of {number:n} columns, which add up in every "
+    "cell and every area. In brackets is what divides it further: {tree}.",
+    "census_parts": "Which of these parts one {unit} is in can be found out no better than where "
+    "one {unit} was counted: the numbers on that hold for all columns together.",
+    "census_households": "Who joins a household or leaves it moves that household from one part to "
+    "another, which is protected, too.",
+    "census_fitted": "Counts that contradicted each other were fitted before the noise was added: "
+    "protected is one {unit} in the file as it was given.",
+    "census_vouched": "It holds if one {unit} adds at most {contribution:n} to the sum of the "
+    "counts of the persons, with one part of each of their margins, and is a member of at most as "
+    "many households; the office answers for that.",
     "series_title": "What the series from {first} to {last} reveals about one {unit}",
     "series_bound": "It holds if one {unit} adds at most {contribution:n} to all counts of each "
     "period; the cards of the periods say who answers for that.",

@@ -40,7 +40,7 @@ def interview(context: click.Context, arguments: tuple[str, ...], fetched: dict[
     while call is not None:
         while questions := list_questions(call):
             if not _is_terminal():
-                _refuse_without_terminal(context, questions)
+                _refuse_without_terminal(call, questions)
             call = _prompt(context, call, questions[0], fetched)
         _show_plan(call)
         call = _rehearse(call, fetched)
@@ -52,11 +52,13 @@ def _is_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def _refuse_without_terminal(context: click.Context, questions: list[OpenQuestion]) -> None:
+def _refuse_without_terminal(call: NewCall, questions: list[OpenQuestion]) -> None:
     """Print all questions, and refuse: nobody can answer without a terminal."""
     for question in questions:
-        print_question(question, context.make_formatter())
+        print_question(question, call.context.make_formatter())
         click.echo()
+    # It names the question that was chosen, without which its options are unknown.
+    click.echo(translate_message(f"The same call, to complete: {_write_call(call)}"))
     flags = ", ".join(dict.fromkeys(question.option for question in questions))
     raise UsageError(
         f"There is no terminal to ask on; answer by options: {flags}.",
@@ -185,9 +187,14 @@ def _prompt_for_options(
             except (GeodpError, click.ClickException) as next_error:
                 click.echo(_describe_error(next_error))
     # The answers so far are not lost: they are printed as a command.
-    again = " ".join(["geodp new", *map(quote, call.arguments)])
+    again = _write_call(call)
     click.echo(translate_message(f"No recipe is written. The same call, to change: {again}"))
     raise error
+
+
+def _write_call(call: NewCall) -> str:
+    """Write the command with all answers so far."""
+    return " ".join(["geodp new", *map(quote, call.arguments)])
 
 
 HEAD = "# A recipe of geodp. What you vouch for and the budget stand in the command that publishes:"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.answers import COUNTS, HOW_MANY, FileAnswer, list_answers
+from geodp.cli.answers import COUNTS, HOW_MANY, FileAnswer, are_trips, list_answers
 from geodp.cli.check import require_unpublished
 from geodp.cli.inputs import find_unit_names, grid_of, request_sources
 from geodp.cli.layout import INPUTS, list_arguments, resolve_inputs
@@ -32,6 +32,7 @@ from geodp.io.read.layout.presets import find_preset
 from geodp.io.read.layout.propose import DOMAIN, FIXED_EXTENT, REQUEST_CONTRIBUTION
 from geodp.io.read.rows.names import list_names
 from geodp.io.read.rows.span import OPENING, suggest_header
+from geodp.options.file_question import ASK_CONTRIBUTION
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -275,8 +276,7 @@ def _inspect(options: Mapping[str, Any]) -> dict[str, Any]:
 def _list_all_answers(description: Mapping[str, Any], files: Sequence[Path]) -> list[FileAnswer]:
     """List the questions that files can answer, counts last."""
     # Trips have no one place at which they could be counted.
-    trips = any(table["ends"] for table in description.get("tables", ()))
-    counts = [] if trips else [FileAnswer(HOW_MANY, COUNTS, {}, (), ())]
+    counts = [] if are_trips(description) else [FileAnswer(HOW_MANY, COUNTS, {}, (), ())]
     return [*list_answers(description, files), *counts]
 
 
@@ -432,11 +432,6 @@ WHICH_QUESTION = "Which question is to be answered?"
 
 WHICH_AREA = (
     "Which area? Where people may be counted is public, and is never taken from the rows of a file."
-)
-
-HOW_OFTEN = (
-    "How often is one person counted at most, in all rows and files together? You vouch for it, "
-    "as no row shows it."
 )
 
 WHICH_EPSILON = (
@@ -597,7 +592,7 @@ def _sentence(ask: str) -> str:
     if text == english:  # some are sentences elsewhere, with a full stop
         text = translate_message(f"{english}.").removesuffix(".")
     stop = "." if text.isascii() or text == english else "。"
-    return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else stop)
+    return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".", "?")) else stop)
 
 
 def _area_question(call: NewCall) -> OpenQuestion:
@@ -660,7 +655,7 @@ def _contribution_question(call: NewCall) -> OpenQuestion:
     ]
     return OpenQuestion(
         3,
-        HOW_OFTEN,
+        ASK_CONTRIBUTION,
         "Times",
         "--contribution",
         _contribution_options,

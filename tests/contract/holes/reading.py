@@ -1,5 +1,6 @@
 """Holes of what reads confidential files: see :mod:`tests.contract.holes`."""
 
+NO_RECORDS_OF_PERSONS = {"census": "a publisher's table counts persons, and has no records of them"}
 NO_WEIGHTS = dict.fromkeys(
     (
         *("counts", "counts by label", "series", "households of persons", "households by size"),
@@ -9,7 +10,7 @@ NO_WEIGHTS = dict.fromkeys(
 )
 NO_QUERY = {"counts by label": "geodp sql has no --by, as geodp flows sql has"}
 NO_PRIOR = dict.fromkeys(
-    ("series", "households of persons", "households by size"),
+    ("series", "households of persons", "households by size", "census"),
     "it takes no --prior, as counts, flows and amounts do",
 )
 NO_FRONT_DOOR = "geodp.local takes no frame of a file that publishes"
@@ -41,7 +42,7 @@ NO_ESTIMATES = {
     "selection": "it releases no counts that a prior could improve",
     "local round": "its counts follow from the reports of devices alone",
 }
-NO_PERSONS = {"local round": "a device sends no id"}
+NO_PERSONS = {"local round": "a device sends no id"} | NO_RECORDS_OF_PERSONS
 RECORDS = {
     **dict.fromkeys(("flows", "amounts", "series of amounts"), "its rows are records"),
     "local round": "its rows are devices",
@@ -51,12 +52,14 @@ AMOUNTS_ARE_ALL = dict.fromkeys(("amounts", "series of amounts"), "an amount may
 NO_LABELS = dict.fromkeys(
     (
         *("counts", "series", "households of persons", "flows", "amounts", "series of amounts"),
-        *("selection", "local round"),
+        *("selection", "local round", "census"),
     ),
     "its files have no labels",
 )
 
-NO_RECORDS = {"local round": "a device sends a report, and no record is in a database"}
+NO_RECORDS = {
+    "local round": "a device sends a report, and no record is in a database"
+} | NO_RECORDS_OF_PERSONS
 
 NOT_ASKED: dict[str, dict[str, str]] = {
     "a_kept_key_replays": {"local round": "its noise is drawn by devices"},
@@ -106,12 +109,16 @@ NOT_ASKED: dict[str, dict[str, str]] = {
         **dict.fromkeys(("series", "series of amounts"), "one file is one time, and no series"),
         "selection": "its files are those of counts",
         "local round": "its files are those of counts",
+        "census": "which columns divide which only layouts of publishers tell",
     },
     "a_person_is_not_quoted": NO_PERSONS | {"own kind": "its files have no persons"},
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_ESTIMATES,
     "records_are_no_prior": NO_ESTIMATES,
     "a_prior_of_another_grid_is_refused": NO_ESTIMATES,
     "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_ESTIMATES,
+    "a_column_may_have_any_name": {
+        "census": "names of its columns are public, where none may begin a formula",
+    },
     "hostile_labels_stay_texts": NO_LABELS | {"households by size": "its labels are numbers"},
 }
 """What a kind is not asked for, and why it would make no sense there: not run."""

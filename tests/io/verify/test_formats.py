@@ -52,8 +52,8 @@ def written(tmp_path_factory):
         *("--formats", ",".join(FILES)),
     )
     assert done.returncode == 0, done.stderr
-    # Matrices are of pairs of zones: tests/io/write/export/test_omx.py.
-    assert {*FILES, "omx"} == {*find_exports()}, "a new format has a row here"
+    # Matrices are of pairs of zones, and layouts of publishers of all columns of a census.
+    assert {*FILES, "omx", "office"} == {*find_exports()}, "a new format has a row here"
     return folder / "out"
 
 

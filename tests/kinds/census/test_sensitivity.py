@@ -86,7 +86,7 @@ def test_one_person_changes_as_many_counts_as_is_stated():
 
 FAULTS = {
     "two parts of households are counted as one": (Margins, "changes", lambda *_: 1),
-    "persons have more": (Margins, "share", lambda own, table: Fraction(1, len(own.margins))),
+    "persons have more": (Margins, "share", lambda own, *_: Fraction(1, len(own.margins))),
 }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule, UsageError
@@ -15,9 +16,11 @@ from geodp.io.read.layout import official_tables as mesh
 from geodp.io.read.layout.attributes import name_joint
 from geodp.io.read.layout.official_tables import (
     HIDDEN,
+    MERGED,
     NO_KEY,
     NO_PEOPLE,
     SUPPRESSED,
+    MergedRows,
     OneTable,
     PartNumbers,
     find_columns,
@@ -106,11 +109,12 @@ class TableRows:
         tally: Tally | None = None
         details = self._add_unit(facts or [*paired.facts, *describe_columns(grid, reader.columns)])
         groups, one_table, parts = Groups(), OneTable(), PartNumbers()
+        merged = MergedRows(in_files=reader.duplicates == "sum")
         for table in tables:
             keyed = reader.code is not None or (located is None and self.places is None)
             official = keyed and mesh.is_official(table, grid, reader.code)
             if tally is None:
-                first, counting = official, self._counting(official)
+                first, parsers = official, self._parsers(paired.columns, official)
                 tally = self._tally(grid, official)
             elif official != first:
                 # The conversion of values was chosen for the first table and would be wrong here.
@@ -120,7 +124,9 @@ class TableRows:
             names = [name for locator in locators for name in locator.columns]
             used = [*(paired.columns or ()), *names]
             part = find_parts(table) if reader.duplicates == "sum" else []
-            chosen = [*columns, *(find_column(table, name, used) for name in names), *part]
+            receiver = [merged.column(table)] if reader.suppressed == "merge" else []
+            placed = [find_column(table, name, used) for name in names]
+            chosen = [*columns, *placed, *part, *receiver]
             wanted = {find_column(table, name, used): reader.where[name] for name in reader.where}
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
@@ -128,25 +134,19 @@ class TableRows:
             tally.survey.state(self._describe(table, paired, values, names))
             if wide or official:
                 tally.survey.name(table.name, values)
+            adding = Adding(tally, grid, wide, values, locators)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
                 # A row that repeats the name of the column of codes is a second header.
                 first_place = slice(len(values), len(values) + 1)
                 mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
                 if official:
                     rows, arrays = mesh.drop_labels(rows, arrays, chosen)
+                if receiver:
+                    hidden = self._parsers(paired.columns, official, hides=True)
+                    rows, arrays = adding.merge(rows, arrays, merged, hidden)
                 part_of = parts.number(rows, arrays.pop()) if part else None
-                numbers = _count(rows, values, arrays, counting, tally.survey)
-                places = arrays[len(values) :]
-                sizes = None
-                if summed and not official and len(places) == 1 and not part:
-                    rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
-                index = locate(grid, rows, locators, places)
-                for number, value in enumerate(values):
-                    if wide:
-                        _set_labels(grid, index, number)
-                    with rows.named(value):
-                        count = counting.counts(numbers[number], index)
-                    tally.add(rows, index, count, sizes, None if number else part_of)
+                by_code = summed and not official and not part
+                adding.add(rows, arrays, parsers, groups if by_code else None, part_of)
         tally = tally or self._tally(grid, official=False)
         return tally.table(one_table.bound() if self._counts_once(grid) else None)
 
@@ -199,12 +199,18 @@ class TableRows:
             within=not official,
             other=other,
             rounding=reader.rounding,
+            statements=(MERGED,) if reader.suppressed == "merge" else (),
             memory=reader.memory,
             scratch=reader.scratch,
         )
 
-    def _counting(self, official: bool) -> CountParser:
-        """Return the conversion of values to counts; official mesh files have special markers."""
+    def _parsers(
+        self, columns: Sequence[str] | None, official: bool, *, hides: bool = False
+    ) -> list[CountParser]:
+        """Return the conversion of values to counts of every column.
+
+        Official mesh files have special markers; ``hides``: of rows whose details may be hidden.
+        """
         reader = self.reader
         how = (reader.decimal, reader.rounding, reader.secret)
         more: dict[str, Any] = {
@@ -213,15 +219,17 @@ class TableRows:
         }
         if official:
             # "-" always means 0 in these files, while other marks hide a count.
-            zero = (
-                NO_PEOPLE,
-                *(SUPPRESSED if reader.suppressed == "zero" else ()),
-                *reader.missing,
-            )
-            return CountParser(zero, *how, HIDDEN, **more)
-        if reader.suppressed != "error":
+            hides = hides or reader.suppressed == "zero"
+            zero = (NO_PEOPLE, *(SUPPRESSED if hides else ()), *reader.missing)
+            plain = CountParser(zero, *how, HIDDEN, **more)
+        elif reader.suppressed != "error":
             raise UsageError(NO_MARKS)
-        return CountParser(reader.missing, *how, **more)
+        else:
+            plain = CountParser(reader.missing, *how, **more)
+        absent = [reader.missing_in.get(name, ()) for name in columns or ("",)]
+        return [
+            replace(plain, missing=(*plain.missing, *some)) if some else plain for some in absent
+        ]
 
     def _find_values(
         self, table: InputTable, names: Sequence[str] | None, official: bool
@@ -297,21 +305,95 @@ class TableRows:
         return _complete(grid, [*located, *axis_locators(grid, self.reader.columns)], wide)
 
 
+@dataclass(frozen=True)
+class Adding:
+    """How the rows of a table are added.
+
+    Attributes
+    ----------
+    tally : Tally
+    grid : Grid
+    wide : bool
+        Whether columns of counts have labels.
+    titles : sequence of str
+        Of the columns of counts, which come first in every batch; those of places follow.
+    locators : sequence of Locator
+    """
+
+    tally: Tally
+    grid: Grid
+    wide: bool
+    titles: Sequence[str]
+    locators: Sequence[Locator]
+
+    def add(
+        self,
+        rows: RowPositions,
+        arrays: list[Any],
+        parsers: Sequence[CountParser],
+        groups: Groups | None = None,
+        parts: NDArray[np.int64] | None = None,
+        *,
+        merged: bool = False,
+    ) -> None:
+        """Add the rows of a batch.
+
+        ``groups``: rows of one code are added up first; ``merged``: they are those of cells that
+        are merged into others.
+        """
+        numbers = _count(rows, self.titles, arrays, parsers, self.tally.survey)
+        places = arrays[len(self.titles) :]
+        sizes = None
+        if groups is not None and len(places) == 1:
+            rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
+        index = locate(self.grid, rows, self.locators, places)
+        for number, title in enumerate(self.titles):
+            if self.wide:
+                _set_labels(self.grid, index, number)
+            with rows.named(title):
+                count = parsers[number].counts(numbers[number], index)
+            if merged:
+                self.tally.merge(rows, index, count)
+            else:
+                self.tally.add(rows, index, count, sizes, None if number else parts)
+
+    def merge(
+        self,
+        rows: RowPositions,
+        arrays: list[Any],
+        merged: MergedRows,
+        parsers: Sequence[CountParser],
+    ) -> tuple[RowPositions, list[Any]]:
+        """Add the rows that are counted in other cells, whose codes come last; return the others.
+
+        ``parsers``: of columns in which these rows hide counts.
+        """
+        at = len(self.titles)
+        receiver = arrays.pop()
+        moved = merged.find(rows, arrays[at], receiver)
+        if moved.any():
+            mask = pa.array(moved)
+            others = [one.filter(mask) for one in (*arrays[:at], receiver, *arrays[at + 1 :])]
+            self.add(rows.select(moved), others, parsers, merged=True)
+        left = pa.array(~moved)
+        return rows.select(~moved), [one.filter(left) for one in arrays]
+
+
 def _count(
     rows: RowPositions,
     values: Sequence[str],
     arrays: list[Any],
-    counting: CountParser,
+    parsers: Sequence[CountParser],
     survey: Survey,
 ) -> list[NDArray[Any]]:
     """Return the numbers of each column of values, and record missing and flagged ones."""
     numbers = []
-    for value, array in zip(values, arrays, strict=False):
+    for value, array, parser in zip(values, arrays, parsers, strict=False):
         with rows.named(value):
-            plain, flagged = counting.drop_flags(array)
-            numbers.append(counting.numbers(plain))
+            plain, flagged = parser.drop_flags(array)
+            numbers.append(parser.numbers(plain))
         survey.flag(rows.table.name, flagged)
-        survey.add(rows.table.name, missing=counting.count_missing(plain, numbers[-1]))
+        survey.add(rows.table.name, missing=parser.count_missing(plain, numbers[-1]))
     return numbers
 
 

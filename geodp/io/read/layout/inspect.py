@@ -18,7 +18,8 @@ from pyproj.exceptions import CRSError
 from geodp.advice import takes
 from geodp.errors import InputError, UsageError
 from geodp.grid.codes.recognise import QUADKEY, suggest_description
-from geodp.io.read.layout.official_tables import require_one_header
+from geodp.io.read.layout.official_tables import RECEIVER, require_one_header
+from geodp.io.read.layout.presets import find_layout
 from geodp.io.read.layout.recognise import (
     SAMPLE,
     ColumnSample,
@@ -103,14 +104,17 @@ def inspect(
         longitudes and latitudes or coordinates in metres, ``count``, ``household``, its ``size``
         and numbers of ``households``, each a name, or None if none is certain; ``keys``,
         ``counts``, ``times``, ``persons`` and ``amounts``, which are no counts, names of all
-        candidates; ``ends``, the coordinates of both ends of trips; ``crs`` of coordinates, "CRS"
+        candidates; ``ends``, the coordinates of both ends of trips, and ``cells_of_ends``, their
+        rows and columns; ``crs`` of coordinates, "CRS"
         if they are in metres, or None; ``grid``, the name of a code system, or None if it is not
         certain, and ``grids``, all candidates; ``digits`` of all codes, or None; ``quadkeys``,
         whether codes may be quadkeys; ``geometry``, the CRS of geometries, or None, and ``points``,
         whether all of them are points; ``own_grid``, for codes of no known grid the draft of a
         description, a TOML file to be filled in, or empty; ``period_columns``, the pattern of
         columns of periods, or None, and ``whole_periods``, whether names say the year, too;
-        ``protected``, whether columns indicate hidden values; for a text ``encoding`` and
+        ``protected``, whether columns indicate hidden values; ``related``, what the layout says of
+        relations of columns (:meth:`geodp.io.read.layout.relations.Relations.describe`), or None;
+        for a text ``encoding`` and
         ``delimiter``; and if the first row holds no
         names, and no row was given, ``header_row`` and ``first_row``: the rows that look like the
         names, by which the table is described, and like the first row below them.
@@ -182,7 +186,7 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
         second, kind = ("",) * len(names), "label"
     if not are_names(titles):
         # A first row that looks like data is data: none of it may be shown as a name.
-        shape = {"geometry": _crs_of(table), "points": False}
+        shape = {"geometry": _crs_of(table), "points": False, "related": None}
         return description | shape | _roles(titles, Roles(), [])
     description["columns"] = [
         {"name": name, kind: more} for name, more in zip(titles, second, strict=True)
@@ -207,7 +211,19 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
     if first and roles.code is not None:
         require_one_header(RowPositions(table, 0), [first[roles.code]], [roles.code])
     description["own_grid"] = _suggest(roles, samples)
+    description["related"] = _relate(titles, second if kind == "label" else ())
     return description | _geometry(table, first) | _roles(titles, roles, samples)
+
+
+def _relate(names: Sequence[str], titles: Sequence[str]) -> dict[str, Any] | None:
+    """Describe how the layout with such columns relates them; None if it says nothing of it."""
+    layout = find_layout(names)
+    related = None if layout is None else layout.related
+    found = None if related is None else related.find([*names, *filter(None, titles)])
+    if found is None or not found.margins:
+        return None
+    receiver = next((name for name in names if fold(name) == fold(RECEIVER)), None)
+    return {**found.describe(), "receiver": receiver}
 
 
 def _suggest(roles: Roles, samples: Sequence[Sequence[str]]) -> str:
@@ -237,6 +253,7 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
         "persons": roles.persons,
         "amounts": roles.amounts,
         "ends": roles.ends,
+        "cells_of_ends": roles.cells_of_ends,
     }
     crs = PLANE if roles.is_plane else DEGREES
     by_role: dict[str, Any] = {
@@ -264,11 +281,12 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
     -------
     dict of str
         ``code``, ``x``, ``y``, ``origin``, ``destination``, ``count``, ``household``, ``size``,
-        ``households``, ``time`` (no month or year), ``period`` (a year, a month or both, with a
-        comma), ``person``, ``amount``; and ``from_x``,
-        ``from_y``, ``to_x``, ``to_y``; ``crs``, that of coordinates; ``period_columns``, the
-        pattern of columns of periods, or ``parts_of_periods`` where their names lack the year.
-        Roles that no column has are left out.
+        ``households``, ``related``, persons whose margins the layout relates, ``receiver``, the
+        cells that hidden details were added to, ``time`` (no month or year), ``period`` (a year, a
+        month or both, with a comma), ``person``, ``amount``; ``from_x``, ``from_y``, ``to_x``,
+        ``to_y``, or ``from_row``, ``from_column``, ``to_row``, ``to_column`` of cells by number;
+        ``crs``, that of coordinates; ``period_columns``, the pattern of columns of periods, or
+        ``parts_of_periods`` where their names lack the year. Roles that no column has are left out.
     """
     roles = {name: table[name] for name in ("x", "y", "crs", "origin", "destination", "count")}
     roles |= {name: table[name] for name in ("household", "size", "households")}
@@ -277,7 +295,11 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
     several = {"time": moments, "person": table["persons"], "amount": table["amounts"]}
     roles |= {name: next(iter(some), None) for name, some in several.items()}
     roles |= dict(zip(("from_x", "from_y", "to_x", "to_y"), table["ends"], strict=False))
+    of_cells = ("from_row", "from_column", "to_row", "to_column")
+    roles |= dict(zip(of_cells, table["cells_of_ends"], strict=False))
     roles["code"] = table["key"]
+    related = table.get("related")
+    roles |= {"related": related["persons"], "receiver": related["receiver"]} if related else {}
     roles["period"] = _join_periods(periods)
     whole = "period_columns" if table["whole_periods"] else "parts_of_periods"
     roles[whole] = table["period_columns"]

@@ -65,7 +65,27 @@ HIDDEN = Rule(
     "value-suppressed",
     "the value is suppressed or blank; totals never are, so choose a total, or choose "
     '--suppressed zero (suppressed="zero") where the file has added such details to another '
-    "row (HTKSAKI).",
+    "row (HTKSAKI), or merge to count all of the row there.",
+)
+
+RECEIVER = "HTKSAKI"
+"""Column of the code of the cell that the details of a row were added to."""
+
+MERGED = (
+    "that cells whose details their publisher had added to another cell are counted there in every "
+    "column, so that both are one cell"
+)
+"""Sentence in which a release states that such cells are merged."""
+
+MERGED_TWICE = Rule(
+    "cell-merged-twice",
+    "The cell already has a row, whose details were added to another cell; a cell is listed once.",
+)
+
+NO_RECEIVER = Rule(
+    "merge-without-receivers",
+    "Cells are merged (--suppressed merge, suppressed=) by a column HTKSAKI, which this table does "
+    "not have.",
 )
 
 
@@ -228,6 +248,44 @@ def _list_columns(table: TextTable, columns: Sequence[int], limit: int = 8) -> s
     shown = [f"{table.columns[i]} {table.labels[i]}".strip() for i in columns[:limit]]
     more = [f"{len(columns) - limit} more"] if len(columns) > limit else []
     return ", ".join([*shown, *more]) or "none"
+
+
+class MergedRows:
+    """Rows of cells whose details were added to other cells.
+
+    Parameters
+    ----------
+    in_files : bool
+        Whether a cell may have a row in every file, as those of prefectures do.
+    """
+
+    def __init__(self, *, in_files: bool) -> None:
+        self._seen = set[tuple[str, str]]()
+        self._in_files = in_files
+
+    @staticmethod
+    def column(table: InputTable) -> int:
+        """Return the position of the column of receiving cells; InputError if there is none."""
+        names = [fold(name) for name in table.columns]
+        if names.count(fold(RECEIVER)) != 1:
+            raise InputError(NO_RECEIVER, file=table.name)
+        return names.index(fold(RECEIVER))
+
+    def find(self, rows: RowPositions, code: pa.Array, receiver: pa.Array) -> NDArray[np.bool_]:
+        """Return which of n rows are to be counted in other cells: bool[n].
+
+        ``code``, ``receiver``: those of the row's own cell, and of the other one. Raises InputError
+        for a cell that has such a row already.
+        """
+        texts = pc.fill_null(pc.utf8_trim_whitespace(as_text(receiver)), "")
+        merged = pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
+        file = rows.table.name if self._in_files else ""
+        codes = as_text(code.filter(pa.array(merged))).to_pylist()
+        for at, one in zip(np.flatnonzero(merged).tolist(), codes, strict=True):
+            if (file, one) in self._seen:
+                raise rows.error(at, MERGED_TWICE)
+            self._seen.add((file, one))
+        return np.asarray(merged, np.bool_)
 
 
 class OneTable:

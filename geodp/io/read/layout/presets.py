@@ -14,7 +14,8 @@ codes do not determine it; ``contribution``, how often a person is counted at mo
 distinguishes rows of one cell, if a cell has a row for each part, such as each country, whose
 counts are added up (both only in presets of the package); ``sheets``, a
 pattern of columns whose names carry the id of a table that is published in several files; ``asks``,
-what the call must still specify; or ``refused``, why such files are not read and what to do.
+what the call must still specify; ``[table]``, how its columns are related
+(:mod:`geodp.io.read.layout.relations`); or ``refused``, why such files are not read and what to do.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
+from geodp.io.read.layout.relations import TableLayout
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.names import find_matching_patterns, fold_case, match
@@ -157,6 +159,7 @@ class Preset:
     parts: str = ""
     asks: tuple[str, ...] = ()
     refused: str = ""
+    table: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, text: str) -> Preset:
@@ -199,6 +202,8 @@ class Preset:
             _require_attribute(where, one)
         for one in long:
             _require_labelled_column(where, one)
+        if "table" in document:
+            TableLayout.of(where, document["table"]).check()
         return cls.make(name, document)
 
     @classmethod
@@ -208,6 +213,11 @@ class Preset:
         long, wide = _split_entries(document)
         lists["attributes"] = tuple(map(WideColumns.make, wide))
         return cls(name, **{**document, **lists, "labelled": tuple(map(LabelledColumn.make, long))})
+
+    @property
+    def related(self) -> TableLayout | None:
+        """How columns are related; None where the preset does not say it."""
+        return TableLayout.of(f"In the preset {self.name}", self.table) if self.table else None
 
     def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
         """Test whether a table has all columns of this layout, and none that indicate another.
@@ -336,7 +346,7 @@ def require_fields(where: str, document: Mapping[str, Any], known: Mapping[str, 
                 f"{where} {name} must be {WRITTEN[known[name]]}.", code="preset-value-kind"
             )
         # Their entries have types of their own, which are checked where they are used.
-        if name in ("attributes", "options", "labels") or isinstance(value, int | str):
+        if name in ("attributes", "options", "labels", "table") or isinstance(value, int | str):
             continue  # checked elsewhere, or without entries
         entries: Any = [*value.values()] if isinstance(value, dict) else value
         if not all(isinstance(one, str) for one in entries):

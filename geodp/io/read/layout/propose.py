@@ -605,6 +605,14 @@ def request_grid(table: Mapping[str, Any]) -> str:
             "name the grid (--grid quadkey:ZOOM): codes may be quadkeys, which are texts of ZOOM "
             "digits; numbers have lost the zeros in front: export these codes as text"
         )
+    if table["cells_of_ends"]:
+        return "state how many rows and columns the grid has (--grid regular:ROWSxCOLS)"
+    # Points and trips are located by outlines, codes by a list.
+    if any(table[one] for one in ("x", "ends", "origin", "points")):
+        return (
+            "name the grid (--grid): the file does not determine it. For areas such as "
+            "municipalities use --grid units:OUTLINES, a public layer of all of them"
+        )
     return (
         "name the grid (--grid): the file does not determine it. For areas such as municipalities "
         "use --grid units:TABLE, a public list of all of them; for codes of an office's own grid, "

@@ -226,10 +226,14 @@ def is_end(name: str, end: str, axis: str) -> bool:
 
     >>> is_end("pickup_lon", "first_end", "longitude"), is_end("lat_to", "second_end", "latitude")
     (True, True)
+    >>> is_end("slon", "first_end", "longitude")
+    True
     >>> is_end("lon", "first_end", "longitude")
     False
     """
     words = [word for word in re.split(r"[\W_]+", _plain(name)) if word]
+    if len(words) == 1:  # as in slon, where one letter stands for the end
+        words = [words[0][:1], words[0][1:]]
     rest = [word for word in words if word not in _patterns_by_role()[end]]
     return len(rest) == len(words) - 1 and bool(find_named(axis, [("_".join(rest),)]))
 
@@ -278,6 +282,7 @@ NOT_COUNTED = ("no_count", "time", "longitude", "latitude", "code")
 """Roles in words.toml whose columns hold no counts."""
 
 DEGREES, METRES = ("longitude", "latitude"), ("easting", "northing")
+ROW_AND_COLUMN = ("row", "column")
 """Roles in words.toml of pairs of coordinates."""
 
 TURN = 360
@@ -329,6 +334,9 @@ class Roles:
     ends : tuple of int
         Columns of longitude and latitude of both ends of a trip, or of coordinates in metres;
         empty without all four.
+    cells_of_ends : tuple of int
+        Columns of row and column of both ends of a trip, on a grid by number; empty without all
+        four.
     is_plane : bool
         Whether ``x`` and ``y``, or ``ends``, are coordinates in metres.
     """
@@ -350,6 +358,7 @@ class Roles:
     size: int | None = None
     households: int | None = None
     ends: tuple[int, ...] = ()
+    cells_of_ends: tuple[int, ...] = ()
     is_plane: bool = False
 
 
@@ -390,12 +399,13 @@ def recognise(
         code = by_name.only("code", first=True)
     on_plane, plane_ends = (_on_plane(columns, at(METRES)) for at in (by_name.point, by_name.ends))
     near, found_ends = list[int](), by_name.ends(DEGREES) or plane_ends
-    named = {*named, *plane_ends, *on_plane}
+    of_cells = by_name.ends(ROW_AND_COLUMN)
+    named = {*named, *plane_ends, *on_plane, *of_cells}
     if code is None and None in ends:
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
-            nowhere = by_name.only("longitude") is None and not (found_ends or on_plane)
+            nowhere = by_name.only("longitude") is None and not (found_ends or of_cells or on_plane)
             code = by_name.area(nowhere=nowhere)
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
@@ -439,6 +449,7 @@ def recognise(
         size=size,
         households=by_name.only("households"),
         ends=found_ends,
+        cells_of_ends=of_cells,
         is_plane=not {*point, *found_ends}.isdisjoint({*on_plane, *plane_ends}),
     )
 

@@ -21,7 +21,7 @@ from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
 from geodp.kernels import records
 from geodp.privacy.assumption import ContributionBound
-from geodp.table.counts import MAX_PEOPLE, CountTable, exact_sum
+from geodp.table.counts import MAX_PEOPLE, CountTable, coalesce, exact_sum
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
 """Policy for a row whose cell is outside the domain: "crop" drops it outside the grid's extent, and
@@ -75,6 +75,8 @@ class Tally:
         Row and column of the unit that counts codes missing from the table of units.
     rounding : {"nearest", "stochastic"}, optional
         How fractional counts became whole numbers.
+    statements : tuple of str
+        Further sentences in which a release states how the counts were made.
     memory, scratch
         See :class:`geodp.io.read.rows.scratch.Runs`.
 
@@ -93,6 +95,7 @@ class Tally:
         within: bool = True,
         other: NDArray[np.int64] | None = None,
         rounding: str | None = None,
+        statements: tuple[str, ...] = (),
         memory: int | str | None = None,
         scratch: FilePath | None = None,
     ) -> None:
@@ -100,7 +103,8 @@ class Tally:
         self.survey = Survey()
         self._outside, self._other = outside, other
         self._within, self._sums = within, duplicates == "sum"
-        self._statements = () if rounding is None else (ROUNDING_STATEMENTS[rounding],)
+        rounded = () if rounding is None else (ROUNDING_STATEMENTS[rounding],)
+        self._statements = (*rounded, *statements)
         share = bytes_of(memory)
         self._file: Runs | None = None
         # Each file is merged by itself first, so that a repetition inside it is an error while the
@@ -112,6 +116,7 @@ class Tally:
         self._run_options = share, scratch
         self._all_files = Runs(share, scratch, recorded=duplicates == "error")
         self._parts: Runs | None = None
+        self._merged: Runs | None = None
         self._tables: list[InputTable] = []
         self._starts: list[int] = []
         self._next = 0
@@ -154,6 +159,17 @@ class Tally:
         if parts is not None:
             self._add_parts(key, parts if inside is None else parts[inside], record)
 
+    def merge(self, rows: RowPositions, index: NDArray[np.int64], count: NDArray[np.int64]) -> None:
+        """Add rows of cells that are merged into others, which have rows of their own.
+
+        ``index`` and ``count``: as for :meth:`add`, of the other cells. Raises InputError for a
+        cell outside the domain, unless such cells are dropped.
+        """
+        rows, key, inside = place(self.grid, rows, index, self._outside, self.survey, count)
+        if self._merged is None:
+            self._merged = Runs(MIN_MEMORY, self._run_options[1])
+        self._merged.add(key, count if inside is None else count[inside])
+
     def _add_parts(
         self, key: NDArray[np.uint64], part: NDArray[np.int64], record: NDArray[np.int64]
     ) -> None:
@@ -181,6 +197,10 @@ class Tally:
             for _ in self._parts.blocks():
                 pass  # merging detects repeated parts
             self._check(self._parts)
+        if self._merged is not None:
+            more = self._merged.arrays()
+            pairs = zip((key, count), more, strict=True)
+            key, count = coalesce(*(np.concatenate(pair) for pair in pairs))
         read = self.survey.reading(self._statements, cells=key.size if self._sums else None)
         return CountTable.of_cells(self.grid, key, count, bound=bound, reading=read)
 

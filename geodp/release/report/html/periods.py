@@ -144,7 +144,7 @@ def write_periods(
     if index.files:
         sections.append(("files", files_section(page, index)))
     data["words"] = {name: page[name] for name in SCRIPT_TEXTS}
-    data["maps"] = [_place_map(one.panels[0]) for one in maps]
+    data["maps"] = [place_map(one.panels[0]) for one in maps]
     data["smoothed"] = _is_smoothed(series)
     limit = first.card().display_below
     data["few"] = "" if limit is None else page["below"].format(limit=f"{limit:,}")
@@ -158,7 +158,7 @@ def write_periods(
         language,
         style=read_asset("periods.css"),
         notice=notice,
-        script=join_scripts(["periods"]),
+        script=join_scripts(["plain", "periods"]),
         data=data,
     )
 
@@ -211,7 +211,7 @@ def _list_maps(series: Any, page: Page, language: Language) -> Iterator[TimedMap
         yield TimedMap(name_quantity(name, page), who, panels)
 
 
-def _place_map(panel: Panel) -> dict[str, Any]:
+def place_map(panel: Panel) -> dict[str, Any]:
     """Return how cells lie on a map, for the script."""
     place = panel.frame.place
     width, height = (float(each) for each in cell_size(place))
@@ -222,7 +222,7 @@ def _write_maps(maps: Sequence[TimedMap], labels: Sequence[str], page: Page) -> 
     """Write the slider, and the maps of all times of each table; the last one is shown."""
     last = len(labels) - 1
     names = [one.name for one in maps]
-    chosen = [_write_choice("table", names, page)] if len(maps) > 1 else []
+    chosen = [write_choice("table", names, page)] if len(maps) > 1 else []
     slider = element(
         "input", type="range", id="time", min="0", max=str(last), value=str(last), step="1"
     )
@@ -266,7 +266,7 @@ def _write_steps(page: Page) -> list[Html]:
     ]
 
 
-def _write_choice(name: str, texts: Sequence[str], page: Page) -> Html:
+def write_choice(name: str, texts: Sequence[str], page: Page) -> Html:
     """Write a list to choose from, with its label."""
     options = [element("option", text, value=str(at)) for at, text in enumerate(texts)]
     label = element("label", page[f"pick_{name}"], for_=name)
@@ -294,14 +294,14 @@ def _write_curves(
         "places": [names[at] for at in order],
         "boxes": [box_of(one) for one in chosen],
         "numbers": [
-            [_list_plain(one, limit) for one in of_place] for of_place in zip(*found, strict=True)
+            [list_plain(one, limit) for one in of_place] for of_place in zip(*found, strict=True)
         ],
         "changes": [
             _list_changes(first, last, limit)
             for first, last in zip(found[0], found[-1], strict=True)
         ],
     }
-    several = [_write_choice("quantity", data["quantities"], page)] if len(quantities) > 1 else []
+    several = [write_choice("quantity", data["quantities"], page)] if len(quantities) > 1 else []
     left = []
     if len(chosen) < len(areas):
         left = [element("p", page["places_left"].format(n=f"{len(chosen):,}"))]
@@ -309,7 +309,7 @@ def _write_curves(
         [
             element("p", page["curves_help"]),
             *left,
-            element("div", _write_choice("place", data["places"], page), *several, class_="search"),
+            element("div", write_choice("place", data["places"], page), *several, class_="search"),
             element("div", id="curve", class_="curve"),
             element("p", id="change", aria_live="polite"),
             element("div", id="listed", class_="scroll", tabindex="0", role="region",
@@ -329,10 +329,10 @@ def _list_changes(first: Figures, last: Figures, limit: int | None) -> list[Any]
     hidden = [one for figures in (first, last) for one in hide_figures(figures, limit).values()]
     if any(one.below or one.bare for one in hidden):
         return [None] * len(first)
-    return _list_plain(subtract_all(first, last), None)
+    return list_plain(subtract_all(first, last), None)
 
 
-def _list_plain(figures: Figures, limit: int | None) -> list[Any]:
+def list_plain(figures: Figures, limit: int | None) -> list[Any]:
     """List the quantities of a region, each rounded with its ends; None: not estimable.
 
     A count below the limit of display is `BELOW`, and what would reveal it has no ends or is None.

@@ -28,6 +28,7 @@ def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
         "size",
         "households",
         "ends",
+        "cells_of_ends",
         "crs",
         "period_columns",
         "whole_periods",

@@ -33,13 +33,20 @@ FILES = {
         ["driver,from_lon,from_lat,to_lon,to_lat", *["7,139.1,35.4,139.9,35.9"] * 3],
         ("3", "jis:primary", BOX, "1"),
     ),
+    "flows publish, counts between cells by number": (
+        ["SLONCOL,SLATCOL,ELONCOL,ELATCOL,VehicleNum", "1,0,2,1,5", "3,1,0,2,9"],
+        ("regular:8x8", "9", "1"),
+    ),
     "flows publish, stays": (
         ["user_id,arrival_time,mesh_code", *repeat("7,2024-05-0{n} 08:00,{mesh}")[1:]],
         ("1", "3", BOX, "1"),
     ),
     "publish-series, months in a column": (
-        ["mesh_code,year,month,stays", *repeat("{mesh},2024,1,5", "{mesh},2024,02,6")],
-        ("1", "2024-01..2024-02", "all", BOX, "1", "1"),
+        [
+            "mesh_code,year,month,timezone,stays",
+            *repeat("{mesh},2024,1,0,5", "{mesh},2024,02,0,6", "{mesh},2024,02,1,9"),
+        ],
+        ("1", "2024-01..2024-02", "all", "timezone=0", BOX, "1", "1"),
     ),
     "publish, persons": (
         ["lon,lat,age", *["139.1,35.4,7"] * 3],

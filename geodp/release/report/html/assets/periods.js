@@ -1,27 +1,7 @@
 // The page of a series: the map of a time under the slider, and the curve of a place.
 
-const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 300;
 const [TOP, RIGHT, BOTTOM, LEFT] = [12, 36, 34, 84];
-const byId = (id) => document.getElementById(id);
-const data = JSON.parse(byId("data").textContent);
-const language = document.documentElement.lang;
-
-function makeShape(name, attributes, text = "") {
-  const made = document.createElementNS(SVG, name);
-  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-  made.textContent = text;
-  return made;
-}
-
-function fill(name, values) {
-  return data.words[name].replace(/\{(\w+)\}/g, (_, field) => String(values[field]));
-}
-
-function write(number, signed = false) {
-  const signDisplay = signed ? "exceptZero" : "auto";
-  return new Intl.NumberFormat(language, { maximumFractionDigits: 6, signDisplay }).format(number);
-}
 
 /** The ends of an axis and its steps: round numbers around all that is shown. */
 function findTicks(low, high) {
@@ -100,14 +80,6 @@ class Curve {
   }
 }
 
-/** A number as tables write it. */
-function describe(one) {
-  if (one === null) return data.words.unknown;
-  if (one === "<") return data.few;
-  const [count, low, high] = one.map((each) => each !== null && write(each));
-  return fill(low === false ? "figures_hidden" : "figures", { count, low, high });
-}
-
 /** What changed from the first time to the last one. */
 function describeChange(one) {
   if (!Array.isArray(one) || one[1] === null) return "";
@@ -182,18 +154,10 @@ class Series {
   }
 
   /** Choose the smallest place around a point of a map. */
-  pick(event, { rows, northwards }) {
-    const group = event.currentTarget.querySelector("g");
-    const point = new DOMPoint(event.clientX, event.clientY);
-    const { x, y } = point.matrixTransform(group.getScreenCTM().inverse());
-    const [row, col] = [Math.floor(northwards ? rows - y : y), Math.floor(x)];
-    const size = ([top, left, bottom, right]) => (bottom - top) * (right - left);
-    const around = (data.boxes || [])
-      .map((box, at) => ({ box, at }))
-      .filter(({ box }) => box[0] <= row && row < box[2] && box[1] <= col && col < box[3])
-      .sort((one, other) => size(one.box) - size(other.box));
-    if (!around.length) return;
-    this.place.value = around[0].at;
+  pick(event, map) {
+    const at = findPlace(event, map);
+    if (at === null) return;
+    this.place.value = at;
     this.trace();
   }
 
@@ -207,15 +171,7 @@ class Series {
     this.curve.mark(this.chosen);
     byId("change").textContent = describeChange(data.changes[at][which]);
     byId("listed").replaceChildren(listNumbers(numbers));
-    this.figures.forEach((one, number) => this.frame(one, data.boxes[at], data.maps[number]));
-  }
-
-  frame(figure, [top, left, bottom, right], { rows, northwards }) {
-    const group = figure.querySelector("g");
-    group.querySelector(".picked")?.remove();
-    const y = northwards ? rows - bottom : top;
-    const box = { x: left, y, width: right - left, height: bottom - top, class: "picked" };
-    group.append(makeShape("rect", box));
+    this.figures.forEach((one, number) => framePlace(one, data.boxes[at], data.maps[number]));
   }
 }
 

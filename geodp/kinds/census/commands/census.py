@@ -1,0 +1,181 @@
+"""``geodp census``: all columns of a census, read, released and written together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.help import Room, with_options
+from geodp.cli.inputs import grid_of, read_named
+from geodp.cli.layout import complete
+from geodp.cli.options import inputs
+from geodp.cli.publishing import TablesPublishing
+from geodp.cli.readers import ReadingCommand, check_applicable, make_reader
+from geodp.cli.running import carry_out
+from geodp.errors import UsageError
+from geodp.kinds.census.options import PUBLISHED
+from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, REQUEST
+
+if TYPE_CHECKING:
+    from geodp.io.folder.kinds import Kind
+    from geodp.io.read.layout.relations import TableLayout
+    from geodp.kinds.census.publish import GivenPath
+    from geodp.kinds.census.reading import CensusFile
+    from geodp.release.transaction import Inputs, Prepared, StoredDesign
+
+ELSEWHERE = ("method", "contribution", "unit", "measurements", "totals", "prior", "simulate")
+"""Fields of a request that this release does not have, or has in another form."""
+
+NO_TABLES = (
+    *("by", "labels", "column", "points", "pairs", "person", "weight", "household_id"),
+    "size_column",
+)
+"""Options of rows and labels, where columns of counts are the margins."""
+
+
+@click.group(cls=Room)
+def census() -> None:
+    """Release all columns of a census, such as sex, age and households, so that all agree.
+
+    \b
+    geodp inspect FILE
+    geodp census publish FILE --all-columns --contradictions refuse
+        --epsilon 1 --contribution 1 --output out
+    geodp estimate out --area 5339
+    """
+
+
+@census.command(
+    cls=ReadingCommand,
+    rare=("mask", "points", "x", "y", "by", "where", "person", "delta"),
+    no_args_is_help=True,
+)
+@inputs
+@with_options(LAYOUT, DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
+def publish(**options: Any) -> None:
+    """Release all columns of INPUTS under one budget, so that they agree in every area.
+
+    \b
+    All columns that the layout relates (geodp inspect FILE draws them):
+    geodp census publish FILE --all-columns ...
+
+    \b
+    Columns that you relate:
+    geodp census publish FILE --value T --margin sex=M,F --part EMP
+        --margin birth=NAT,EU,OTH --rest birth='not stated' ...
+
+    Every margin adds up to what it divides, in every cell and in every area. How parts of two
+    margins overlap is not kept. Writes OUTPUT/public, with a folder for each table, and
+    OUTPUT/restricted. Nothing that depends on the data is printed.
+    """
+    carry_out(options, lambda *run: CensusPublishing(*run).run())
+
+
+class CensusPublishing(TablesPublishing):
+    """A run of ``geodp census publish``, checked before anything is read."""
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        context = click.get_current_context()
+        preset = options["preset"]
+        self.inferred = complete(context, options) or self.inferred
+        check_applicable(context)
+        if given := [name for name in NO_TABLES if options.get(name)]:
+            flag = given[0].replace("_", "-")
+            raise UsageError(
+                f"The columns of a census are its margins: leave --{flag} out.",
+                code="census-option",
+            )
+        self.grid = grid_of(options)
+        self.file = _relate(options, preset)
+        self.request = self.read_request(method=options["method"])
+
+    @property
+    def given(self) -> GivenPath:
+        """The earlier release of the same persons, and where it was published."""
+        return self.options["given"], self.options["given_source"]
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of release."""
+        from geodp.kinds.census.kind import CensusKind
+
+        return CensusKind()
+
+    def prepare(self) -> Prepared[Any, Any]:
+        """Read all columns, and prepare their release."""
+        from geodp.io.read.table import Table
+        from geodp.kinds.census.publish import prepare_census
+
+        asked, hidden = self.options, self.file.relations.hidden
+        # A mark that hides a count is none of nobody, whoever says so.
+        missing = tuple(one for one in asked["missing"] if one not in hidden)
+        plain = {**asked, "value": (), "missing": missing}
+        reader = make_reader(plain, self.grid, self.request.key)
+        if not isinstance(reader, Table):
+            raise UsageError(
+                "A census is read from tables with a row for each cell.", code="census-no-table"
+            )
+        tables = self.file.read(reader, asked["inputs"], asked["contradictions"])
+        return prepare_census(tables, self.request, self.given)
+
+    def design(self, inputs: Inputs) -> StoredDesign:
+        """Design the release from the inputs of an interrupted run."""
+        from geodp.kinds.census.publish import design_census
+
+        file, choice = self.file, self.options["contradictions"]
+        columns = file.margins, file.columns, choice
+        return design_census(self.grid, *columns, self.request, inputs, self.given)
+
+    def fields(self, release: Any) -> dict[str, Any]:
+        """Return the names of all columns."""
+        return {"columns": [*release.quantities]}
+
+    def sentences(self, release: Any) -> list[str]:
+        """Say which relations may not hold."""
+        unkept = [", ".join(some) for some in self.file.relations.list_unkept()]
+        return [UNKEPT.format("; ".join(unkept))] if unkept else []
+
+
+UNKEPT = (
+    "In every cell and area, all columns add up as census.json says. Not kept is how parts of "
+    "different margins overlap ({}): a part that lies within another one, such as the employed "
+    "among those of 15 and more, may be larger than it."
+)
+
+
+def _relate(options: dict[str, Any], preset: str | None) -> CensusFile:
+    """Find the relations of columns, by the header of the first input."""
+    from geodp.io.read.rows.span import OPENING
+    from geodp.kinds.census.reading import CensusFile, Header, choose_layout
+
+    first = options["inputs"][0]
+    header = Header.of(first, **{name: options[name] for name in OPENING})
+    layout = choose_layout(first, header, preset)
+    if not options["all_columns"]:
+        layout = _state_margins(options, () if layout is None else layout.hidden)
+    rests = read_named(options["rest"], "--rest")
+    return CensusFile.of(header, layout and layout.with_rests(rests))
+
+
+def _state_margins(options: dict[str, Any], hidden: tuple[str, ...]) -> TableLayout:
+    """Return the relations that options state; ``hidden``: values of hidden counts."""
+    from geodp.io.read.layout.relations import HOUSEHOLDS, PERSONS, MarginLayout, TableLayout
+
+    margins = [
+        MarginLayout(name, dict.fromkeys(columns.split(","), ""), of)
+        for option, of in (("margin", PERSONS), ("household_margin", HOUSEHOLDS))
+        for name, columns in read_named(options[option], f"--{option.replace('_', '-')}").items()
+    ]
+    margins += [MarginLayout.of_part(column) for column in options["part"]]
+    if not margins:
+        raise UsageError(
+            "Say which columns are published: --all-columns, which takes those that the layout "
+            "relates (geodp inspect FILE), or --margin NAME=COLUMN,COLUMN and --part COLUMN.",
+            code="census-margins-unstated",
+        )
+    if len(options["value"]) != 1:
+        raise UsageError("Name the column of all persons: --value COLUMN.", code="census-persons")
+    households = options["households"] or ""
+    return TableLayout(options["value"][0], households, tuple(margins), hidden, chosen=True)
