@@ -42,13 +42,14 @@ def test_the_committed_figures_show_what_is_claimed():
     for kind in ("cells ratio", "squares ratio", "regions ratio"):
         assert total[kind] < 0.45
         assert np.mean([row[kind] for row in parts]) < 0.65
-        assert max(row[kind] for row in parts) < 1
+        # The employed, of whom most offices of the window state nobody, have hardly an error.
+        assert max(row[kind] for row in parts if row["variable"] != "EMP") < 0.7
     for row in FOUND["intervals"]:
         assert min(value for name, value in row.items() if name in HELD) > 0.92, row
     for row in FOUND["bias"]:
         known = [row[f"{least:,}+"] for least in table.CLASSES if least >= 100]
         assert max(abs(value) for value in known if value is not None) < 1
-    assert max(row["ratio"] for row in FOUND["cost"]) < 1.5
+    assert FOUND["cost"][0]["ratio"] < 1.3
 
 
 HELD = ("cells", *(f"{side} km" for side in table.SIDES), "municipalities")
