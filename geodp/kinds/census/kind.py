@@ -65,7 +65,7 @@ class CensusKind(IndexKind):
     index = CensusCard
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.census.census:open_census",
-        "estimate": "kinds.census.running:estimate",
+        "estimate": "kinds.census.running.estimate:estimate",
         "page": "kinds.census.page:write_page",
         "explain": "tools.explain.card:explain_tables",
     }
