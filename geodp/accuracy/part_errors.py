@@ -492,14 +492,16 @@ def intervals_around(
         Low and high ends of the map's intervals.
     """
     low, high = ends
-    below, above = given_total(estimate, people, high)
+    below, above = margins_in_map(estimate, people, high)
     down = np.hypot(estimate.share * (people - low), below)
     up = np.hypot(estimate.share * (high - people), above)
     low_end = np.maximum(count - round_out(down, count), 0.0)
     return low_end, np.maximum(np.minimum(count + round_out(up, count), high), count)
 
 
-def given_total(estimate: PartEstimates, people: Any, high: Any) -> tuple[FloatArray, FloatArray]:
+def margins_in_map(
+    estimate: PartEstimates, people: Any, high: Any
+) -> tuple[FloatArray, FloatArray]:
     """Return how far below and above its estimate a sum of parts may lie: float64[n] each.
 
     Given what the map's counts ``people`` say, of which there may be as many as ``high``.

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from geodp.accuracy.interval import Interval
-from geodp.accuracy.part_errors import PartEstimates, given_total
+from geodp.accuracy.part_errors import PartEstimates, margins_in_map
 from geodp.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PartSum:
     """A sum of parts in some areas.
 
     Attributes
@@ -46,16 +46,16 @@ class Side:
     variance: FloatArray
 
     @classmethod
-    def of(cls, count: FloatArray, estimate: PartEstimates, total: Interval) -> Side:
+    def of(cls, count: FloatArray, estimate: PartEstimates, total: Interval) -> PartSum:
         """Describe a sum by the estimate of its share; ``total``: float64[n] of all parts."""
         # Of an area that is large, its own share is better known than those of its cells.
         own = np.sqrt(estimate.variance) / np.maximum(total.value, 1.0)
         known = replace(estimate, doubt=np.minimum(estimate.doubt, own))
-        below, above = given_total(known, total.value, total.high)
+        below, above = margins_in_map(known, total.value, total.high)
         return cls(count, estimate.share, below, above, estimate.variance)
 
 
-def correlate(first: Side, second: Side, apart: FloatArray) -> FloatArray:
+def correlate(first: PartSum, second: PartSum, apart: FloatArray) -> FloatArray:
     """Return the correlation of two sums, given the total: float64[n].
 
     ``apart``: variance of their difference, given the total.
@@ -66,7 +66,9 @@ def correlate(first: Side, second: Side, apart: FloatArray) -> FloatArray:
     return np.clip(found, -1.0, 1.0)
 
 
-def subtract_parts(first: Side, second: Side, total: Interval, correlation: FloatArray) -> Interval:
+def subtract_parts(
+    first: PartSum, second: PartSum, total: Interval, correlation: FloatArray
+) -> Interval:
     """Subtract the second sum from the first: float64[n]."""
     value = first.count - second.count
     # Whoever the total has too many of, the larger share has too many of.
@@ -86,13 +88,13 @@ def _combine(
 
 
 def divide_parts(
-    first: Side, second: Side, total: Interval, correlation: FloatArray, *, inside: bool
+    first: PartSum, second: PartSum, total: Interval, correlation: FloatArray, *, inside: bool
 ) -> Interval:
     """Divide the first sum by the second, or by both together: float64[n].
 
     Parameters
     ----------
-    first, second : Side
+    first, second : PartSum
         Without common parts.
     total : Interval
     correlation : float64[n]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.accuracy.interval import Interval
-from geodp.accuracy.part_pairs import Side, correlate, divide_parts, subtract_parts
+from geodp.accuracy.part_pairs import PartSum, correlate, divide_parts, subtract_parts
 
 PEOPLE = np.array([1000.0])
 
@@ -18,7 +18,7 @@ def total(margin):
 def side(count, margin, share=None):
     share = count / PEOPLE if share is None else np.array([share])
     one = np.array([float(margin)])
-    return Side(np.array([float(count)]), share, one, one, (one / 1.96) ** 2)
+    return PartSum(np.array([float(count)]), share, one, one, (one / 1.96) ** 2)
 
 
 OPPOSITE = np.array([-1.0])
@@ -65,7 +65,9 @@ def test_intervals_hold_as_often_as_they_say(inside, correlation):
     people = 1000 + error * draw.normal(size=n)
     given = spread * draw.multivariate_normal([0, 0], law, n).T
     first, second = (
-        Side(share * people + off, np.full(n, share), *(np.full(n, 1.96 * spread),) * 2, people * 0)
+        PartSum(
+            share * people + off, np.full(n, share), *(np.full(n, 1.96 * spread),) * 2, people * 0
+        )
         for share, off in zip((0.2, 0.5), given, strict=True)
     )
     around = Interval(people, people - 1.96 * error, people + 1.96 * error)

@@ -31,12 +31,12 @@ from geodp.kinds.census.kind import GIVEN, CensusCard, Column, StatedGiven
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
 from geodp.kinds.census.methods import PROOF, CensusTable, GivenNoise
 from geodp.kinds.census.pairs import (
+    ColumnParts,
     PairErrors,
     count_independent,
     counts_alike,
     list_wholes,
 )
-from geodp.kinds.census.pairs import Parts as SomeParts
 from geodp.kinds.census.streams import CensusStreams
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -306,13 +306,13 @@ class Census(JointRelease[CensusCard]):
         assert number is not None  # as only a ratio is not estimable
         return number
 
-    def _parts_of(self, name: str) -> SomeParts:
+    def _parts_of(self, name: str) -> ColumnParts:
         """Return the parts that a column adds up; UsageError for the name of none."""
         for one in self.index.columns:
             if one.name == name:
                 every = not one.parts
                 parts = self.margins.list_parts(one.table) if every else self.number_parts(one)
-                return SomeParts(one.table, parts)
+                return ColumnParts(one.table, parts)
         raise UsageError(
             f"There is no column {name!r}: name one of {', '.join(self.quantities)}.",
             code="census-column-unknown",

@@ -111,7 +111,7 @@ class CensusKind(IndexKind):
     index = CensusCard
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.census.census:open_census",
-        "estimate": "kinds.census.running:estimate",
+        "estimate": "kinds.census.running.estimate:estimate",
         "page": "kinds.census.page:write_page",
         "explain": "kinds.census.explanation:explain_census",
     }

@@ -12,7 +12,7 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Bounds, divide
-from geodp.accuracy.part_pairs import Side, correlate, divide_parts, subtract_parts
+from geodp.accuracy.part_pairs import PartSum, correlate, divide_parts, subtract_parts
 from geodp.grid.region import Region
 from geodp.kinds.census.margins import Margins
 from geodp.release.estimates import PartErrors
@@ -20,7 +20,7 @@ from geodp.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class ColumnParts:
     """Some parts of a table of a margin.
 
     Attributes
@@ -33,24 +33,26 @@ class Parts:
     table: str
     parts: IntArray
 
-    def without(self, other: Parts) -> Parts:
+    def without(self, other: ColumnParts) -> ColumnParts:
         """Return the parts that another sum of the same table has not."""
-        return Parts(self.table, np.setdiff1d(self.parts, other.parts))
+        return ColumnParts(self.table, np.setdiff1d(self.parts, other.parts))
 
-    def divide(self, margins: Margins, table: str) -> Parts:
+    def divide(self, margins: Margins, table: str) -> ColumnParts:
         """Return the same as parts of a table that divides this one, or this one."""
         path, own = margins.path(table), len(margins.path(self.table))
         width = prod(len(one.labels) for one in path[own:])
         every = margins.list_parts(table)
-        return Parts(table, every[np.isin(every // width, self.parts)] if own else every)
+        return ColumnParts(table, every[np.isin(every // width, self.parts)] if own else every)
 
 
-def counts_alike(margins: Margins, one: Parts, other: Parts) -> bool:
+def counts_alike(margins: Margins, one: ColumnParts, other: ColumnParts) -> bool:
     """Test whether two sums are of one population; noise of two is independent."""
     return margins.population(one.table) == margins.population(other.table)
 
 
-def meet(margins: Margins, one: Parts, other: Parts) -> tuple[Parts, Parts] | None:
+def meet(
+    margins: Margins, one: ColumnParts, other: ColumnParts
+) -> tuple[ColumnParts, ColumnParts] | None:
     """Return two sums as parts of one table; None where none divides the tables of both."""
     if not counts_alike(margins, one, other):
         return None
@@ -62,7 +64,7 @@ def meet(margins: Margins, one: Parts, other: Parts) -> tuple[Parts, Parts] | No
     return one.divide(margins, table), other.divide(margins, table)
 
 
-def list_wholes(margins: Margins, columns: Sequence[Parts]) -> list[list[int]]:
+def list_wholes(margins: Margins, columns: Sequence[ColumnParts]) -> list[list[int]]:
     """List, for each column, those that hold all of it and more, the smallest first."""
     wholes = []
     for one in columns:
@@ -96,7 +98,7 @@ class PairErrors:
     errors: Mapping[str, PartErrors]
     regions: Sequence[Region]
     totals: Mapping[str, Sequence[Estimate]]
-    _sides: dict[tuple[str, bytes], Side] = field(default_factory=dict)
+    _sides: dict[tuple[str, bytes], PartSum] = field(default_factory=dict)
 
     @cached_property
     def bounds(self) -> dict[str, Interval]:
@@ -104,25 +106,25 @@ class PairErrors:
         bounds = {name: Bounds.of(one) for name, one in self.totals.items()}
         return {name: Interval(one.count, one.low, one.high) for name, one in bounds.items()}
 
-    def side(self, one: Parts) -> Side:
+    def side(self, one: ColumnParts) -> PartSum:
         """Describe a sum of parts in all regions."""
         named = one.table, one.parts.tobytes()
         if named not in self._sides:
             self._sides[named] = self._make_side(one)
         return self._sides[named]
 
-    def _make_side(self, one: Parts) -> Side:
+    def _make_side(self, one: ColumnParts) -> PartSum:
         total = self.bounds[self.margins.population(one.table)]
         nothing = np.zeros(len(self.regions))
         if not one.parts.size:
-            return Side(nothing, nothing, nothing, nothing, nothing)
+            return PartSum(nothing, nothing, nothing, nothing, nothing)
         if one.parts.size == self.margins.list_parts(one.table).size:
-            return Side(total.value, nothing + 1, nothing, nothing, nothing)
+            return PartSum(total.value, nothing + 1, nothing, nothing, nothing)
         sums = self.errors[one.table].add_up(one.parts)
         keys = [region.key for region in self.regions]
-        return Side.of(sums.count_regions(keys), sums.of_regions(keys), total)
+        return PartSum.of(sums.count_regions(keys), sums.of_regions(keys), total)
 
-    def _alone(self, one: Parts) -> Bounds:
+    def _alone(self, one: ColumnParts) -> Bounds:
         """Return the counts of a sum and its intervals, without standard errors."""
         side, total = self.side(one), self.bounds[self.margins.population(one.table)]
         down = np.hypot(side.share * (total.value - total.low), side.below)
@@ -130,14 +132,14 @@ class PairErrors:
         low = np.maximum(side.count - down, 0.0)
         return Bounds(side.count, np.zeros_like(low), low, side.count + up)
 
-    def _apart(self, one: Parts, other: Parts) -> FloatArray:
+    def _apart(self, one: ColumnParts, other: ColumnParts) -> FloatArray:
         """Return the variance of the difference of two sums of one table, given the total."""
         first, second = one.without(other), other.without(one)
-        both = Parts(one.table, np.union1d(first.parts, second.parts))
+        both = ColumnParts(one.table, np.union1d(first.parts, second.parts))
         a, b, c = (self.side(each).variance for each in (first, second, both))
         return np.maximum(2 * a + 2 * b - c, 0.0)
 
-    def _correlate(self, one: Parts, other: Parts) -> FloatArray:
+    def _correlate(self, one: ColumnParts, other: ColumnParts) -> FloatArray:
         """Return how errors of two sums go together given the total, or the worst that they may."""
         if one.table == other.table:
             return correlate(self.side(one), self.side(other), self._apart(one, other))
@@ -151,7 +153,7 @@ class PairErrors:
         worst = np.divide(product[0] * product[1], sizes, out=np.ones_like(sizes), where=sizes > 0)
         return -np.minimum(worst, 1.0)
 
-    def _share_error(self, one: Parts, table: str) -> FloatArray:
+    def _share_error(self, one: ColumnParts, table: str) -> FloatArray:
         """Bound the standard error that a sum has, given the total, from those of a table above."""
         path = self.margins.path(one.table)[len(self.margins.path(table)) :]
         of, error = (
@@ -159,13 +161,16 @@ class PairErrors:
             np.zeros(len(self.regions)),
         )
         for part in np.unique(of):
-            inside, whole = Parts(one.table, one.parts[of == part]), Parts(table, np.array([part]))
+            inside, whole = (
+                ColumnParts(one.table, one.parts[of == part]),
+                ColumnParts(table, np.array([part])),
+            )
             count, above = self.side(inside).count, self.side(whole)
             share = np.divide(count, above.count, out=np.zeros_like(count), where=above.count > 0)
             error = error + share * np.sqrt(above.variance)
         return error
 
-    def subtract(self, one: Parts, other: Parts) -> Interval:
+    def subtract(self, one: ColumnParts, other: ColumnParts) -> Interval:
         """Subtract the second sum from the first: float64[n]."""
         if not counts_alike(self.margins, one, other):
             first, second = self._alone(one), self._alone(other)
@@ -180,7 +185,7 @@ class PairErrors:
         total = self.bounds[self.margins.population(one.table)]
         return subtract_parts(self.side(one), self.side(other), total, self._correlate(one, other))
 
-    def divide(self, one: Parts, other: Parts) -> Interval:
+    def divide(self, one: ColumnParts, other: ColumnParts) -> Interval:
         """Divide the first sum by the second: float64[n]; NaN where it may be anything."""
         if not counts_alike(self.margins, one, other):
             return divide(self._alone(one), self._alone(other), 0.0, inf)

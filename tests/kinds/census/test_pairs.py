@@ -8,7 +8,7 @@ from geodp.accuracy.interval_arithmetic import Derived, factor_together, hide_fi
 from geodp.census import Column
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.kinds.census.running import read_pair
+from geodp.kinds.census.running.estimate import read_pair
 from tests.command import geodp as command
 from tests.refusals import refuses
 

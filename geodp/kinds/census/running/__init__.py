@@ -1,0 +1,1 @@
+"""Answers of commands about a census, beyond other kinds."""
