@@ -52,7 +52,7 @@ HIDDEN = Rule(
 
 
 @dataclass(frozen=True)
-class Header:
+class TableHeader:
     """Columns of a file and their titles, which are their names where there is no second header."""
 
     file: str
@@ -60,7 +60,7 @@ class Header:
     titles: tuple[str, ...]
 
     @classmethod
-    def of(cls, paths: TableSource, **opening: Any) -> Header:
+    def of(cls, paths: TableSource, **opening: Any) -> TableHeader:
         """Read the header of the first table with several columns; ``opening``: how to open it."""
         with closing(open_tables(paths, labelled=True, **opening)) as tables:
             for table in tables:
@@ -82,15 +82,15 @@ class CensusFile:
 
     Attributes
     ----------
-    header : Header
+    header : TableHeader
     relations : Relations
     """
 
-    header: Header
+    header: TableHeader
     relations: Relations
 
     @classmethod
-    def of(cls, header: Header, layout: TableLayout | None) -> CensusFile:
+    def of(cls, header: TableHeader, layout: TableLayout | None) -> CensusFile:
         """Find the columns of a layout; InputError for a file that does not have them."""
         columns = [*dict.fromkeys((*header.names, *header.titles))]
         try:
@@ -300,12 +300,14 @@ def read_table(
     """
     require_choice(contradictions)
     reader = Table.of(grid, **options)
-    header = Header.of(paths, **reader.shared(Opening))
+    header = TableHeader.of(paths, **reader.shared(Opening))
     file = CensusFile.of(header, choose_layout(paths, header, preset))
     return file.read(reader, paths, contradictions)
 
 
-def choose_layout(paths: TableSource, header: Header, preset: str | None) -> TableLayout | None:
+def choose_layout(
+    paths: TableSource, header: TableHeader, preset: str | None
+) -> TableLayout | None:
     """Return the relations of a preset, or of the layout that fits; None without any."""
     listed = paths if isinstance(paths, list | tuple) else [paths]
     first = Path() if isinstance(listed[0], ArrowStream) else Path(str(listed[0]))

@@ -141,10 +141,10 @@ UNKEPT = (
 def _relate(options: dict[str, Any], preset: str | None) -> CensusFile:
     """Find the relations of columns, by the header of the first input."""
     from geodp.io.read.rows.span import OPENING
-    from geodp.kinds.census.reading import CensusFile, Header, choose_layout
+    from geodp.kinds.census.reading import CensusFile, TableHeader, choose_layout
 
     first = options["inputs"][0]
-    header = Header.of(first, **{name: options[name] for name in OPENING})
+    header = TableHeader.of(first, **{name: options[name] for name in OPENING})
     layout = choose_layout(first, header, preset)
     if not options["all_columns"]:
         layout = _state_margins(options, () if layout is None else layout.hidden)
