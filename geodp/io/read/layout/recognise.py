@@ -399,14 +399,12 @@ def recognise(
         code = by_name.only("code", first=True)
     on_plane, plane_ends = (_on_plane(columns, at(METRES)) for at in (by_name.point, by_name.ends))
     near, found_ends = list[int](), by_name.ends(DEGREES) or plane_ends
-    of_cells = by_name.ends(ROW_AND_COLUMN)
-    named = {*named, *plane_ends, *on_plane, *of_cells}
+    named = {*named, *plane_ends, *on_plane, *by_name.ends(ROW_AND_COLUMN)}
     if code is None and None in ends:
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
-            nowhere = by_name.only("longitude") is None and not (found_ends or of_cells or on_plane)
-            code = by_name.area(nowhere=nowhere)
+            code = by_name.area(nowhere=not (found_ends or on_plane or by_name.all("longitude")))
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
@@ -449,7 +447,7 @@ def recognise(
         size=size,
         households=by_name.only("households"),
         ends=found_ends,
-        cells_of_ends=of_cells,
+        cells_of_ends=by_name.ends(ROW_AND_COLUMN),
         is_plane=not {*point, *found_ends}.isdisjoint({*on_plane, *plane_ends}),
     )
 
