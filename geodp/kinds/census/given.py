@@ -96,7 +96,7 @@ class Given:
     @property
     def noise(self) -> GivenNoise:
         """What the errors of the given persons follow from."""
-        assert isinstance(self.release.event, Measurement)  # as `read_given` requires
+        assert isinstance(self.release.event, Measurement)  # as `open_given` requires
         return GivenNoise.of(self.release.event)
 
     def add_loss(self, event: Measurement) -> Measurement:
@@ -107,7 +107,7 @@ class Given:
         return replace(event, epsilon=event.epsilon + self.amount)
 
 
-def read_given(path: str | Path, source: str | None, ground: Grid, event: Measurement) -> Given:
+def open_given(path: str | Path, source: str | None, ground: Grid, event: Measurement) -> Given:
     """Open and verify an earlier release of the same persons.
 
     Parameters
@@ -143,7 +143,7 @@ def read_given(path: str | Path, source: str | None, ground: Grid, event: Measur
         raise UsageError(OTHER_GRID.format(shown))
     if not own.is_private and event.is_private:
         raise UsageError(NOT_PRIVATE.format(shown))
-    if not isinstance(own, Measurement) or not has_own_errors(release):
+    if not isinstance(own, Measurement) or not has_closed_form(release):
         raise UsageError(NO_ERRORS.format(shown))
     promise = opened.index.guarantee if isinstance(opened, Census) else own
     spends, amounts = promise.spends, (promise.epsilon, promise.rho)
@@ -163,7 +163,7 @@ def read_given(path: str | Path, source: str | None, ground: Grid, event: Measur
     return Given(folder, release, amount, stated)
 
 
-def has_own_errors(release: Release) -> bool:
+def has_closed_form(release: Release) -> bool:
     """Test whether the errors of a map follow from its method, its budget and its counts."""
     if release.prior is not None or release.totals is not None or release.postprocessing:
         return False

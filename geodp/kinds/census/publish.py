@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.io.write.tables import column_names, names_of
 from geodp.kinds.census.census import Census, describe_release, make_index, name_event
-from geodp.kinds.census.given import Given, read_given
+from geodp.kinds.census.given import Given, open_given
 from geodp.kinds.census.inputs import CensusTables, Contradictions
 from geodp.kinds.census.kind import Column
 from geodp.kinds.census.margins import PERSONS, Margins
@@ -63,15 +63,15 @@ PERSON_ALONE = Rule(
 
 @takes(make_request, without=OF_TABLES)
 def publish(
-    persons: CountTable,
-    margins: Mapping[str, CountTable],
+    persons: CountTable | CensusTables,
+    margins: Mapping[str, CountTable] | None = None,
     *,
     households: CountTable | None = None,
     household_margins: Mapping[str, CountTable] | None = None,
     rest: Mapping[str, str] | None = None,
     within: Mapping[str, tuple[str, str]] | None = None,
     columns: Sequence[Column] = (),
-    contradictions: Contradictions,
+    contradictions: Contradictions | None = None,
     given: str | Path | None = None,
     given_source: str | None = None,
     method: str | None = None,
@@ -81,8 +81,9 @@ def publish(
 
     Parameters
     ----------
-    persons : CountTable
-        Confidential counts of all persons on one public map.
+    persons : CountTable or CensusTables
+        Confidential counts of all persons on one public map; or all columns of a file
+        (:func:`geodp.census.read_table`), beside which no other tables are given.
     margins : mapping of str to CountTable
         Of each margin, by its name, counts on the same map with attributes. The last attribute
         has the name of the margin: every person has exactly one of its labels. Attributes above it
@@ -147,16 +148,24 @@ def publish(
     True
     """
     request = make_request(**options, method=method)
-    tables = CensusTables.of(
-        persons,
-        margins,
-        households=households,
-        household_margins=household_margins,
-        rest=rest,
-        within=within,
-        columns=columns,
-        contradictions=contradictions,
-    )
+    relations: dict[str, Any] = {
+        "households": households,
+        "household_margins": household_margins,
+        "rest": rest,
+        "within": within,
+        "columns": columns,
+        "contradictions": contradictions,
+    }
+    if not isinstance(persons, CensusTables):
+        tables = CensusTables.of(persons, margins or {}, **relations)
+    elif margins or any(relations.values()):
+        raise UsageError(
+            "The columns of geodp.census.read_table are related already: leave margins and all "
+            "that relates them out.",
+            code="census-tables-twice",
+        )
+    else:
+        tables = persons
     prepared = prepare_census(tables, request, (given, given_source))
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
@@ -323,7 +332,7 @@ def design_census(
             "The source of a given release goes with a given release only (--given, given=).",
             code="source-without-given",
         )
-    kept = None if path is None else read_given(path, source, ground, new)
+    kept = None if path is None else open_given(path, source, ground, new)
     whole = new if kept is None else kept.add_loss(new)
     streams = CensusStreams(
         ground,

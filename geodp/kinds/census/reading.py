@@ -71,9 +71,9 @@ class TableHeader:
         pairs = zip(names, labels, strict=False)
         return cls(table.name, names, tuple(label.strip() or name for name, label in pairs))
 
-    def name(self, found: str) -> str:
+    def name(self, column: str) -> str:
         """Return the name of the column that a name or a title is of."""
-        return found if found in self.names else self.names[self.titles.index(found)]
+        return column if column in self.names else self.names[self.titles.index(column)]
 
 
 @dataclass(frozen=True)
@@ -297,6 +297,19 @@ def read_table(
         each other.
     InputError
         Data that must not be used as they are, such as a hidden count; it names file and line.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> cells = {"GRD_ID": ["CRS3035RES1000mN3000000E4000000"], "T": [30], "M": [12], "F": [18]}
+    >>> box = geodp.Grid.mesh("inspire:1km", bounds=(4000000, 3000000, 4008000, 3008000))
+    >>> options = {"code": "GRD_ID", "contradictions": "refuse"}
+    >>> tables = geodp.census.read_table(pa.table(cells), grid=box, **options)
+    >>> [one.name for one in tables.columns]
+    ['T', 'M', 'F']
+    >>> census = geodp.census.publish(tables, epsilon=1, contribution=1)
+    >>> census.quantities
+    ('T', 'M', 'F')
     """
     require_choice(contradictions)
     reader = Table.of(grid, **options)

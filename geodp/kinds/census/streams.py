@@ -183,7 +183,7 @@ class CensusTruth:
     parts: Mapping[str, TrueParts]
     given: Mapping[str, ReleasedTable] = field(default_factory=dict)
 
-    def sum_given(self, name: str, node: KeyArray, stride: int) -> IntArray:
+    def sum_nodes(self, name: str, node: KeyArray, stride: int) -> IntArray:
         """Return the sums of a given population in nodes: int64[n]."""
         table = self.given[name]
         return sums_of(table.key, np.asarray(table.count, np.int64), node, stride)
@@ -298,7 +298,7 @@ def _measure(
         first = np.append(0, np.cumsum(number))
         levels.append(CensusLevel(node, first, uniform, z, variance))
         if PERSONS in truth.given:
-            count = truth.sum_given(PERSONS, node, stride)
+            count = truth.sum_nodes(PERSONS, node, stride)
         else:
             persons = levels[-1].z[PERSONS]
             count = _apportion(levels[-1], PERSONS, total, persons, _no_bound(node, total))
@@ -366,7 +366,7 @@ def _fit(
         if name in truth.given:
             strides = streams.schedule.strides
             counts = [
-                truth.sum_given(name, level.node, stride)
+                truth.sum_nodes(name, level.node, stride)
                 for level, stride in zip(tree.levels, strides, strict=True)
             ]
         else:

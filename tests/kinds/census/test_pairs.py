@@ -8,8 +8,6 @@ from geodp.accuracy.interval_arithmetic import Derived, factor_together, hide_fi
 from geodp.census import Column
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.kinds.census.running.estimate import read_pair
-from tests.command import geodp as command
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((32, 32))
@@ -153,14 +151,3 @@ def test_a_share_is_hidden_with_one_of_its_two_columns(census):
     assert not hidden["women/all"].below
     assert isinstance(figures["women/all"], Derived)
     assert "of" not in figures["women/all"].to_dict()
-
-
-def test_the_command_reads_pairs_of_columns(census, shared):
-    asked = ["--share", "old/all", "--difference", "women - men", "--simultaneous"]
-    said = command("estimate", str(shared.write(census)), "--box", *"0088", *asked).stdout
-    assert "old/all" in said
-    assert "women-men" in said
-    assert "together in 95 %" in said
-    with refuses(UsageError, "census-pair"):
-        read_pair("old/young", "/", census.quantities)
-    assert read_pair("a/b/c", "/", ["a/b", "c"]) == ("a/b", "c")

@@ -1,7 +1,6 @@
-"""Whole tables are read by every layout; contradictions, hidden and merged cells; the command."""
+"""Whole tables are read by every layout; contradictions, hidden and merged cells."""
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.io.read.layout.presets import presets
 from geodp.kinds.census.inputs import CensusTables
-from tests.command import geodp as run
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((4, 5))
@@ -147,33 +145,3 @@ def test_columns_of_real_meshes_agree_where_merged_cells_are_one():
     assert (persons.key.size, int(persons.count.sum())) == (90_408, 49_177_146)
     # The ages of 1.2 million are not stated.
     assert age.sum(axis=(0, 1))[:, -1].tolist() == [652_829, 558_263]
-
-
-ASKED = ["--grid", "regular:4x5", "--x", "x", "--y", "y", "--anchor", "index", "--value", "T"]
-BUDGET = ["--epsilon", "1", "--contribution", "1", "--contradictions", "refuse"]
-
-
-def test_the_command_publishes_columns_that_the_call_relates(tmp_path):
-    path, out = tmp_path / "in.csv", tmp_path / "out"
-    write(path, ["T", "M", "F", "EMP", "H"], [[20, 8, 11, 7, 9]] * 20)
-    related = ["--margin", "sex=M,F", "--rest", "sex=?", "--part", "EMP", "--households", "H"]
-    call = ["census", "publish", path, *ASKED, *BUDGET, "--output", out]
-    done = run(*call, *related)
-    assert done.returncode == 0, done.stderr
-    assert "may be larger than it" in done.stdout
-    card = json.loads((out / "public" / "census.json").read_text(encoding="utf-8"))
-    assert [one["labels"] for one in card["margins"]] == [["M", "F", "?"], ["EMP", "not EMP"]]
-    assert [one["name"] for one in card["columns"]] == ["T", "M", "F", "EMP", "H"]
-    assert run("verify", out).returncode == 0
-    for more, code in (
-        ([], "--all-columns"),
-        (["--all-columns"], "No layout"),
-        (["--margin", "sex=M,Q"], "needs a column Q"),
-        (["--margin", "sex=M,F"], "do not add up"),
-        (["--margin", "Sex=M,F"], "small letters"),
-        (["--part", "EMP", "--rest", "sex=?"], "no margin sex"),
-        (["--part", "EMP", "--by", "age"], "--by"),
-    ):
-        done = run(*call, "--overwrite", *more)
-        assert done.returncode != 0
-        assert code in done.stderr

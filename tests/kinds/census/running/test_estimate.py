@@ -1,0 +1,17 @@
+"""Shares and differences of columns from the command line."""
+
+from geodp.errors import UsageError
+from geodp.kinds.census.running.estimate import read_pair
+from tests.command import geodp as command
+from tests.refusals import refuses
+
+
+def test_the_command_reads_pairs_of_columns(census, shared):
+    asked = ["--share", "old/all", "--difference", "women - men", "--simultaneous"]
+    said = command("estimate", str(shared.write(census)), "--box", *"0088", *asked).stdout
+    assert "old/all" in said
+    assert "women-men" in said
+    assert "together in 95 %" in said
+    with refuses(UsageError, "census-pair"):
+        read_pair("old/young", "/", census.quantities)
+    assert read_pair("a/b/c", "/", ["a/b", "c"]) == ("a/b", "c")
