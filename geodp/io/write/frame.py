@@ -260,6 +260,8 @@ def round_length(limit: Fraction) -> Fraction:
     >>> [str(round_length(Fraction(n))) for n in ("100", "99.9", "0.2", "0.19")]
     ['100', '50', '1/5', '1/10']
     """
+    if limit <= 0:
+        raise ValueError("a scale bar has no room")
     power = Fraction(1)
     while 10 * power <= limit:
         power *= 10

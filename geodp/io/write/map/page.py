@@ -38,6 +38,9 @@ from geodp.table.stated.release import Software
 MIN_WIDTH = 640
 """Smallest width of a page in pixels, which the texts need, unless a smaller map is asked for."""
 
+NARROW = 480
+"""Smallest width of a page with a small map, which classes and a scale bar need side by side."""
+
 EDGE, GAP = 36, 28
 """Spaces around and between the maps, in pixels."""
 
@@ -272,7 +275,7 @@ def draw_box(page: Page, frame: Frame, left: float) -> None:
 
 def min_width(look: Look) -> int:
     """Return the smallest width of what is between the edges of a page, in pixels."""
-    return min(MIN_WIDTH, look.size)
+    return min(MIN_WIDTH, max(NARROW, look.size))
 
 
 def label_width(look: Look) -> float:
