@@ -380,6 +380,8 @@ class Sum:
         for each, own in ((share, cells.share), (doubt, cells.doubt)):
             np.maximum.at(each, which, np.where(known[which], 0.0, own))
         variance = self._variances_of(at[some], which[some], sizes.size)
+        # Cells average out: a share of many is at most as doubtful as their sum.
+        doubt[known] = np.minimum(doubt[known], np.sqrt(variance[known]) / total[known])
         alone = sizes == 1
         for each, own in ((share, cells.share), (doubt, cells.doubt), (variance, cells.variance)):
             each[alone] = own[starts[alone]]

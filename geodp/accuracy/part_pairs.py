@@ -14,7 +14,7 @@ are combined by the method of variance estimates recovery, as in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,10 +48,7 @@ class PartSum:
     @classmethod
     def of(cls, count: FloatArray, estimate: PartEstimates, total: Interval) -> PartSum:
         """Describe a sum by the estimate of its share; ``total``: float64[n] of all parts."""
-        # Of an area that is large, its own share is better known than those of its cells.
-        own = np.sqrt(estimate.variance) / np.maximum(total.value, 1.0)
-        known = replace(estimate, doubt=np.minimum(estimate.doubt, own))
-        below, above = margins_in_map(known, total.value, total.high)
+        below, above = margins_in_map(estimate, total.value, total.high)
         return cls(count, estimate.share, below, above, estimate.variance)
 
 

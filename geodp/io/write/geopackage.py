@@ -37,7 +37,6 @@ from geodp.io.write.geometry import (
     why_no_geometry,
 )
 from geodp.io.write.view import View
-from geodp.table.index import COLUMNS_OF
 from geodp.typing import FloatArray, IntArray
 
 CELLS = 51
@@ -282,11 +281,8 @@ class GeoPackage(Format):
 
     def unsupported(self, view: View) -> str | None:
         """Return why there is none: no place on the Earth."""
-        facts = view.card.guarantee.not_protected
-        if view.table.grid.attributes and any(one.startswith(COLUMNS_OF) for one in facts):
-            # A row for each part would repeat the outline of every cell.
-            return "the joint table of its release has its parts as columns"
-        return why_no_geopackage(view.table.grid)
+        # A row for each part would repeat the outline of every cell.
+        return view.why_in_joint_table or why_no_geopackage(view.table.grid)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file with one layer."""

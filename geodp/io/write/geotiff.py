@@ -68,7 +68,7 @@ class GeoTiff(Format):
 
     def unsupported(self, view: View) -> str | None:
         """Return why there is no raster."""
-        return why_no_raster(view.table)
+        return view.why_in_joint_table or why_no_raster(view.table)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write the raster."""

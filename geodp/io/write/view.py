@@ -33,6 +33,7 @@ from geodp.io.write.tables import (
 from geodp.reprs import one_line
 from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable
+from geodp.table.index import COLUMNS_OF
 from geodp.table.measured import MeasuredLevels
 from geodp.table.public_totals import PublicTotals
 from geodp.typing import CountArray, IntArray, KeyArray
@@ -98,6 +99,14 @@ class View:
     def name(self) -> str:
         """Name of the count, its column and its files."""
         return self.card.name
+
+    @property
+    def why_in_joint_table(self) -> str | None:
+        """Why its parts are in no files for maps of their own; None: they are in no other."""
+        facts = self.card.guarantee.not_protected
+        if self.table.grid.attributes and any(one.startswith(COLUMNS_OF) for one in facts):
+            return "the joint table of its release has its parts as columns"
+        return None
 
     @property
     def layer(self) -> str:
@@ -308,6 +317,14 @@ class JointView(View):
     counts: View | None = field(default=None, repr=False)
     original: Original | None = field(default=None, repr=False)
     stem: str
+
+    @property
+    def why_in_joint_table(self) -> str | None:
+        """Why its parts are in no files for maps of their own; None: they are in no other."""
+        facts = self.card.guarantee.not_protected
+        if self.table.grid.attributes and any(one.startswith(COLUMNS_OF) for one in facts):
+            return "the joint table of its release has its parts as columns"
+        return None
 
     @property
     def layer(self) -> str:
