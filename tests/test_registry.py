@@ -20,7 +20,7 @@ def test_every_part_is_found_and_its_files_by_their_names():
     assert commands["publish_series"] == "geodp.kinds.series.commands.publish_series"
     assert "__init__" not in commands
     kinds = [module.__name__ for module in registry.find_modules("kind")]
-    parts = ("amounts", "flows", "households", "selection", "series")
+    parts = ("amounts", "census", "flows", "households", "selection", "series")
     assert kinds == [f"geodp.kinds.{one}.kind" for one in parts]
     assert list(registry.find_modules("there is none")) == []
 

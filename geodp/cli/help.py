@@ -44,7 +44,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 }
 """Commands in the order of use; commands of plugins come last."""
 
-RARE = ("mesh", "options", "join", "audit", "warmup")
+RARE = ("methods", "mesh", "options", "join", "audit", "warmup")
 """Commands that ``geodp --help-all`` lists alone."""
 
 GROUPS = (

@@ -50,6 +50,7 @@ READ = {
 
 READ_BY_ALL = {
     *(
+        "given",
         "about",
         "across",
         "cells",
@@ -290,6 +291,9 @@ CALLS = {
     "report of amounts": file("report", "incomes", "--output", "place/a.html", replaces=None),
     "report of flows": file("report", "flows", "--output", "place/a.html", replaces=None,
                             slow=True),
+    "census publish": charged("census", "publish", *TABLE, "--margin", "e=x,y",
+                              "--contradictions", "fit", *TERMS,
+                              require=require_release, slow=True),
     "households publish": charged("households", "publish", *TABLE, "--households", "n", *TERMS,
                                   "--protect", "person",
                                   require=require_release, slow=True),

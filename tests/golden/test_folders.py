@@ -25,7 +25,7 @@ RESUMED = (
 )
 """Cases that are interrupted, at least one of every kind that resumes."""
 
-PUBLIC = ("before.csv", "mask.txt", "office.toml", "regions.csv")
+PUBLIC = ("before.csv", "mask.txt", "office.toml", "regions.csv", "sizes.toml")
 """Inputs that anybody may have, and that a run which resumes another reads again."""
 
 

@@ -19,6 +19,7 @@ import pytest
 import geodp
 from geodp.kernels import (
     baselines,
+    bounded_counts,
     jit,
     key_lists,
     noise,
@@ -97,6 +98,7 @@ NOISY = {
     ),
     reweighting: ("may_reweight reweight close_small reweight_all", MADE_NOISY),
     baselines: ("update_density _fill", "noisy counts, and an estimate"),
+    bounded_counts: ("combine clip find_multiplier apportion", MADE_NOISY),
     raster: ("find_empty spread", "released counts, and their intervals"),
 }
 """Kernels that may compute with floating point, and what they see instead of true counts."""

@@ -15,7 +15,10 @@ import numpy as np
 
 from geodp.cluster import publishing
 from geodp.cluster.partitions import InformedPartition, PyramidPartition, TreePartition
+from geodp.grid.joint import split_grid
 from geodp.kinds.amounts import publish as amounts_publish
+from geodp.kinds.census import publish as census_publish
+from geodp.kinds.census.streams import CensusTruth
 from geodp.kinds.flows.streams import StreamsPlan, TripStreams
 from geodp.kinds.households import publish as households_publish
 from geodp.kinds.selection.question import Question
@@ -23,6 +26,7 @@ from geodp.kinds.series import publish as series_publish
 from geodp.local import collect
 from geodp.local.coins import Coins
 from geodp.mechanisms import METHODS
+from geodp.mechanisms.parts.measuring import TrueParts
 from geodp.privacy.key import NoiseKey
 from geodp.release.measurements import MeasurementsRequest
 from geodp.table.counts import Cells, CountTable
@@ -80,6 +84,20 @@ def _fix_series(patch):
         return real(fixed, tuple(fixed_key() for _ in keys), *more)
 
     patch.setattr(series_publish, "Smoother", smoother)
+
+
+def _fix_census(patch):
+    streams = census_publish.release_streams
+
+    def release_streams(plan, truth, _key):
+        populations = {name: fixed_table(plan.ground) for name in truth.populations}
+        parts = {}
+        for name in truth.parts:
+            table = fixed_table(plan.margins.grid(plan.ground, name))
+            parts[name] = TrueParts(*split_grid(table.grid).split(table.key), table.count)
+        return streams(plan, CensusTruth(populations, parts, truth.given), fixed_key())
+
+    patch.setattr(census_publish, "release_streams", release_streams)
 
 
 def _fix_households(patch):
@@ -281,6 +299,7 @@ def fix_draws(patch):
     _fix_methods(patch)
     _fix_measurements(patch)
     _fix_series(patch)
+    _fix_census(patch)
     _fix_households(patch)
     _fix_amounts(patch)
     _fix_flows(patch)

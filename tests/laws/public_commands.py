@@ -304,6 +304,10 @@ SMALL = ("even", "few rows", "extreme", "half")
 
 
 HOMES = ("in.csv", *PLACE[:-1], "persons", "--households", "homes", "--protect", "person", *TERMS)
+CENSUS = (
+    *("in.csv", *PLACE[:-1], "persons", "--part", "others", "--households", "homes"),
+    *("--contradictions", "refuse", *TERMS),
+)
 CODED_HOMES = (
     *("in.csv", *MESH_GRID, "--code", "code", "--value", "persons", "--households", "homes"),
     *("--protect", "person", *TERMS),
@@ -399,6 +403,9 @@ CASES = {
                             "gaussian", "--delta", "1e-6", "--smooth", "both"), variants=SMALL),
     "series as they are": Case("publish-series", months, (*SERIES, "--person-in", "all",
                                "--smooth", "none"), variants=SMALL),
+    "census": Case("census publish", homes, CENSUS, quick=True),
+    "charged census": Case("census publish", homes, (*CENSUS, *CHARGED, "--key-file", "key",
+                           "--json"), variants=SMALL),
     "households": Case("households publish", homes, HOMES, quick=True),
     "charged households": Case("households publish", homes, (*HOMES, *CHARGED, "--key-file", "key",
                                "--others", "others", "--json")),

@@ -241,6 +241,11 @@ def tell_selection(patch):
     leak(patch, tell)
 
 
+def tell_census(patch):
+    """Let the release of a census say whether there are many persons."""
+    leak(patch, lambda one, made: constrain(made, one.counted["counted"]["persons"] > 1000))
+
+
 def tell_households(patch):
     """Let the release of households say whether there are many of them."""
     leak(patch, lambda one, made: constrain(made, one.counted["counted"]["households"] > 1000))
@@ -325,6 +330,7 @@ LEAKS = {
     tell_series: ("series", "out/public/2024-01/release.json"),
     tell_selection: ("top", "out/public/release.json"),
     tell_flows: ("flows", "out/public/flows.json"),
+    tell_census: ("census", "out/public/census.json"),
     tell_households: ("households", "out/public/households.json"),
     tell_amounts: ("amounts", "out/public/amounts.json"),
     tell_amounts_series: ("amounts by year", "out/public/amounts-series.json"),

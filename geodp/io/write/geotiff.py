@@ -68,7 +68,9 @@ class GeoTiff(Format):
 
     def unsupported(self, view: View) -> str | None:
         """Return why there is no raster."""
-        return view.why_in_joint_table or why_no_raster(view.table)
+        # A mask is in the raster alone, so that a table with one needs its own.
+        joint = view.why_in_joint_table if view.table.grid.mask is None else None
+        return joint or why_no_raster(view.table)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write the raster."""

@@ -473,8 +473,6 @@ class Census(JointRelease[CensusCard]):
             inside = labels.get(each.of, ())[int(each.within)] if each.within else ""
             named.append(Margin(each.name, each.of, labels.get(each.name, ()), inside))
         margins = Margins(tuple(named), numbered.households)
-        joint = split_grid(first.grid)
-        require(joint is not None and joint.map == ground, differs)
         streams = method.streams(ground, event)
         events = {}
         for name, one in self.tables.items():
@@ -484,7 +482,7 @@ class Census(JointRelease[CensusCard]):
         try:
             require_columns(margins, self.index.columns)
         except ValueError as error:
-            raise VerificationError(str(error), code="census-columns") from None
+            raise VerificationError(str(error), code="census-columns-changed") from None
         total = name_event(streams.event)
         identity = describe_maps(one.table for one in self.tables.values())
         given = self._state_given(method, streams)

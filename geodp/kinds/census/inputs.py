@@ -140,7 +140,7 @@ class CensusTables:
         if unknown := {*rest, *within} - {one.name for one in listed}:
             raise UsageError(
                 f"There is no margin {min(unknown)}, of which a rest or a part above is named.",
-                code="census-rest-unknown",
+                code="census-margin-unknown",
             )
         tables = {PERSONS: persons}
         if households is not None:

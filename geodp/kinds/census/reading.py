@@ -100,6 +100,12 @@ class CensusFile:
         if relations is None or not relations.margins:
             raise UsageError(NO_RELATIONS)
         found = cls(header, relations)
+        if len(found.values) < 2:
+            raise UsageError(
+                "A census needs a column beside that of all persons, or geodp publish counts them "
+                "alone.",
+                code="census-one-column",
+            )
         require_columns(found.margins, found.columns)
         return found
 
@@ -111,6 +117,11 @@ class CensusFile:
             for one in (margin.layout for margin in self.relations.margins)
         ]
         return Margins(in_order(some), bool(self.relations.households))
+
+    @property
+    def persons(self) -> str:
+        """Name of the column of all persons."""
+        return self.header.name(self.relations.persons)
 
     @property
     def values(self) -> tuple[str, ...]:

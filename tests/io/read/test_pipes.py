@@ -66,6 +66,10 @@ USUAL = {
     "compare": (("release", "other"), "polygons"),
     "diff": (("release", "other"), "polygons"),
     "local plan": ((*CELLS[:2], "--devices", "1e6", "--epsilon", "1"), "mask regions"),
+    "census publish": (
+        ("in.csv", *CELLS, "--margin", "ends=x,y", "--contradictions", "fit", *TERMS),
+        "mask regions metadata recipe",
+    ),
     "households publish": (
         ("in.csv", *HOMES, "--households", "n"),
         "mask regions metadata recipe",
@@ -158,7 +162,7 @@ OTHERS = {
 for _name, _calls in OTHERS.items():
     READ[_name] = READ.get(_name, {}) | _calls
 
-FOLDERS = ("release", "releases", "parts", "old", "new", "use", "supersedes", "compare")
+FOLDERS = ("given", "release", "releases", "parts", "old", "new", "use", "supersedes", "compare")
 FOLDERS += ("prior of amounts", "prior of estimate", "prior of plan", "prior of statistics")
 OTHERWISE = {
     "output": "written",

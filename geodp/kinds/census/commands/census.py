@@ -85,10 +85,12 @@ class CensusPublishing(TablesPublishing):
                 f"The columns of a census are its margins: leave --{flag} out.",
                 code="census-option",
             )
-        self.inferred = complete(context, options) or self.inferred
+        self.file = _relate(options, preset)
+        # Of the layout, which is in the header: a run that is completed reads no rows.
+        persons = {"value": (self.file.persons,)} if options["all_columns"] else {}
+        self.inferred = complete(context, options, lambda _: persons) or self.inferred
         check_applicable(context)
         self.grid = grid_of(options)
-        self.file = _relate(options, preset)
         self.request = self.read_request(method=options["method"])
 
     @property

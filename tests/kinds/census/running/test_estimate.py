@@ -1,9 +1,17 @@
 """Shares and differences of columns from the command line."""
 
+import pytest
+
 from geodp.errors import UsageError
 from geodp.kinds.census.running.estimate import read_pair
 from tests.command import geodp as command
+from tests.kinds.census.test_pairs import publish
 from tests.refusals import refuses
+
+
+@pytest.fixture(scope="module")
+def census(shared):
+    return shared.make("census of pairs", publish)
 
 
 def test_the_command_reads_pairs_of_columns(census, shared):
