@@ -147,7 +147,12 @@ class Census(JointRelease[CensusCard]):
     @property
     def ground(self) -> Grid:
         """The map."""
-        return self.releases[PERSONS].grid
+        return self.counts.grid
+
+    @property
+    def counts(self) -> Release:
+        """The persons, who may have been published before."""
+        return self.releases[PERSONS]
 
     @property
     def enclosed(self) -> dict[str, Path]:

@@ -181,3 +181,22 @@ def test_another_release_in_the_folder_is_found(later, tmp_path):
     shutil.copytree(tmp_path / "other/public", changed / "public/given")
     list_sums(changed / "public")
     assert {"constraints", "guarantee", "joint files"} <= {*failed(changed / "public")}
+
+
+def test_its_persons_are_those_of_pages_and_answers(tmp_path):
+    grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, "139.125", "35.0833333333"))
+    persons, sex = make_tables(grid)
+    geodp.publish(persons, epsilon=1, contribution=1).write(tmp_path / "map")
+    options = {**OPTIONS, "given": tmp_path / "map", "given_source": SOURCE}
+    geodp.census.publish(persons, {"sex": sex}, **options).write(tmp_path / "out")
+    one, other = geodp.open(tmp_path / "map").to_pandas()["code"][:2]
+    for call in (
+        ("report", tmp_path / "out", "--output", tmp_path / "page.html"),
+        ("estimate", tmp_path / "out", "--area", one),
+        ("compare", tmp_path / "out", "--area", one, "--area", other),
+    ):
+        done = command.geodp(*call)
+        assert not done.returncode, done.stderr
+    count = int(geodp.open(tmp_path / "map").estimate(one).value)
+    said = command.geodp("estimate", tmp_path / "out", "--area", one).stdout
+    assert f" {count:,} " in said

@@ -221,7 +221,9 @@ def find_regions(
     whole : bool
         Whether the whole map is all that is listed.
     """
-    first = next((one for one in release.tables.values() if not one.grid.maps.missing), None)
+    # Regions are of the map of counts, which a release may have from an earlier one.
+    tables = [getattr(release, "counts", None), *release.tables.values()]
+    first = next((one for one in tables if one and not one.grid.maps.missing), None)
     regions: dict[str, Region] = {}
     if first is None or not first.grid.places:
         return regions
