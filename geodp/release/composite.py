@@ -108,15 +108,9 @@ class Composite(OnMaps, ABC, Generic[IndexOf]):
     def with_fact(self, fact: str) -> Self:
         """Return the release with one more public fact on the cards of all tables."""
         made: Any = self
-        tables = {one.name: getattr(made, one.name) for one in fields(made)}
-        told: Self = replace(
-            made,
-            **{
-                name: replace(one, public_facts=(*one.public_facts, fact))
-                for name, one in tables.items()
-                if isinstance(one, Release)
-            },
-        )
+        values = {one.name: getattr(made, one.name) for one in fields(made)}
+        tables = {name: one for name, one in values.items() if isinstance(one, Release)}
+        told: Self = replace(made, **add_fact(tables, fact))
         return told
 
     def write(
@@ -162,6 +156,13 @@ class RegionalRelease(Regional, Composite[IndexOf]):
 
 class JointRelease(Rows, RegionalRelease[IndexOf]):
     """A release whose quantities are columns of one table."""
+
+
+def add_fact(tables: Mapping[str, Release], fact: str) -> dict[str, Release]:
+    """Return tables with one more public fact on their cards."""
+    return {
+        name: replace(one, public_facts=(*one.public_facts, fact)) for name, one in tables.items()
+    }
 
 
 def place_cells(previews: Iterable[Release], drawn: Iterable[DrawnCells]) -> list[ReleasedTable]:

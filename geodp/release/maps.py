@@ -37,7 +37,7 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.registry import list_parts
-from geodp.release.composite import RegionalRelease, fill_tables, place_cells
+from geodp.release.composite import RegionalRelease, add_fact, fill_tables, place_cells
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.release.inputs import check_labels, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
@@ -209,11 +209,7 @@ class Maps(RegionalRelease[MapsCard]):
 
     def with_fact(self, fact: str) -> Maps:
         """Return the release with a public fact more on the card of every map."""
-        maps = {
-            name: replace(one, public_facts=(*one.public_facts, fact))
-            for name, one in self.maps.items()
-        }
-        return replace(self, maps=maps)
+        return replace(self, maps=add_fact(self.maps, fact))
 
     def estimate(self, region: Any, *, interval: str = USUAL) -> dict[str, Any]:
         """Estimate every map and every quantity in a region.

@@ -319,14 +319,6 @@ class JointView(View):
     stem: str
 
     @property
-    def why_in_joint_table(self) -> str | None:
-        """Why its parts are in no files for maps of their own; None: they are in no other."""
-        facts = self.card.guarantee.not_protected
-        if self.table.grid.attributes and any(one.startswith(COLUMNS_OF) for one in facts):
-            return "the joint table of its release has its parts as columns"
-        return None
-
-    @property
     def layer(self) -> str:
         """Name of its files and of layers in them."""
         return self.stem

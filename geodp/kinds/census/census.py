@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -23,12 +22,12 @@ from geodp.grid.region import Region
 from geodp.io.folder.kinds import find_card
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.publication import write_rows
-from geodp.io.verify.card import require
+from geodp.io.verify.card import read_card, require
 from geodp.io.write.tables import RowErrors, six_digits, widen
 from geodp.io.write.view import JointView, Original, View, keep_rows
 from geodp.kinds.census.inputs import require_columns
 from geodp.kinds.census.kind import GIVEN, CensusCard, Column, StatedGiven
-from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
+from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins, number_part
 from geodp.kinds.census.methods import PROOF, CensusTable, GivenNoise
 from geodp.kinds.census.pairs import (
     ColumnParts,
@@ -41,13 +40,21 @@ from geodp.kinds.census.streams import CensusStreams
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
-from geodp.release.composite import JointRelease
+from geodp.release.composite import JointRelease, add_fact
 from geodp.release.maps import describe_maps
 from geodp.release.opening import WrittenRelease, open_release, open_written
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import coalesce
-from geodp.table.index import COLUMNS_OF, Constraint, Joint, Rebuilt, TablesGuarantee, state_event
+from geodp.table.index import (
+    COLUMNS_OF,
+    Constraint,
+    Joint,
+    Rebuilt,
+    TablesGuarantee,
+    read_amounts,
+    state_event,
+)
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 SAME_PERSONS = (
@@ -181,11 +188,7 @@ class Census(JointRelease[CensusCard]):
 
     def with_fact(self, fact: str) -> Census:
         """Return the release with a public fact more on the card of every table."""
-        told = {
-            name: replace(one, public_facts=(*one.public_facts, fact))
-            for name, one in self.tables.items()
-        }
-        return replace(self, releases={**self.releases, **told})
+        return replace(self, releases={**self.releases, **add_fact(self.tables, fact)})
 
     def estimate(self, region: Any, *, interval: str = USUAL) -> dict[str, Estimate]:
         """Estimate every column in a region, with 95 % intervals.
@@ -209,15 +212,26 @@ class Census(JointRelease[CensusCard]):
     ) -> list[dict[str, Estimate]]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         listed = [Region.of(self.ground, one) for one in regions]
-        whole = {
-            name: self.releases[name].estimate_all(listed, interval=interval)
+        return self._estimate_columns(listed, self._estimate_populations(listed, interval))
+
+    def _estimate_populations(
+        self, regions: Sequence[Region], interval: str = USUAL
+    ) -> dict[str, list[Estimate]]:
+        """Estimate the populations in regions, by their names."""
+        return {
+            name: self.releases[name].estimate_all(regions, interval=interval)
             for name in self.margins.populations
         }
-        estimates: list[dict[str, Estimate]] = [{} for _ in listed]
+
+    def _estimate_columns(
+        self, regions: Sequence[Region], populations: Mapping[str, Sequence[Estimate]]
+    ) -> list[dict[str, Estimate]]:
+        """Estimate every column in regions, given the populations there."""
+        estimates: list[dict[str, Estimate]] = [{} for _ in regions]
         for one in self.index.columns:
-            totals = whole[self.margins.population(one.table)]
+            totals = populations[self.margins.population(one.table)]
             errors = self.releases[one.table].parts
-            for named, region, total in zip(estimates, listed, totals, strict=True):
+            for named, region, total in zip(estimates, regions, totals, strict=True):
                 named[one.name] = (
                     total
                     if errors is None
@@ -249,12 +263,15 @@ class Census(JointRelease[CensusCard]):
             Of `estimate_all`.
         """
         listed = [Region.of(self.ground, one) for one in regions]
+        populations = self._estimate_populations(listed, **options)
         figures = list[dict[str, Interval | None]](
-            {**one} for one in self.estimate_all(listed, **options)
+            {**one} for one in self._estimate_columns(listed, populations)
         )
         if not (shares or differences):
             return [*figures]
-        pairs = self._pair(listed, options.get("interval", USUAL))
+        errors = {name: one.parts for name, one in self.releases.items()}
+        known = {name: one for name, one in errors.items() if one is not None}
+        pairs = PairErrors(self.margins, known, listed, populations)
         for mark, named, combine in (
             ("/", shares, pairs.divide),
             ("-", differences, pairs.subtract),
@@ -343,16 +360,6 @@ class Census(JointRelease[CensusCard]):
         """Test whether two columns are of one population."""
         return counts_alike(self.margins, self._parts_of(one), self._parts_of(other))
 
-    def _pair(self, regions: Sequence[Region], interval: str) -> PairErrors:
-        """Prepare shares and differences of columns in regions."""
-        errors = {name: one.parts for name, one in self.releases.items()}
-        known = {name: one for name, one in errors.items() if one is not None}
-        totals = {
-            name: self.releases[name].estimate_all(regions, interval=interval)
-            for name in self.margins.populations
-        }
-        return PairErrors(self.margins, known, regions, totals)
-
     @cached_property
     def independent(self) -> int:
         """Number of columns that do not follow from others."""
@@ -368,14 +375,8 @@ class Census(JointRelease[CensusCard]):
 
     def number_parts(self, column: Column) -> NDArray[np.int64]:
         """Return the numbers of a column's parts in its margin: int64[n]."""
-        path = self.margins.path(column.table)
-        numbers = []
-        for labels in column.parts:
-            number = 0
-            for label, one in zip(labels, path, strict=True):
-                number = number * len(one.labels) + one.labels.index(label)
-            numbers.append(number)
-        return np.array(sorted(numbers), np.int64)
+        labels = [one.labels for one in self.margins.path(column.table)]
+        return np.array(sorted(number_part(labels, one) for one in column.parts), np.int64)
 
     def count_cells(self, column: Column, key: KeyArray) -> NDArray[np.int64]:
         """Return the released counts of a column in cells of the map: int64[n]."""
@@ -504,19 +505,16 @@ class Census(JointRelease[CensusCard]):
         require(isinstance(persons, Measurement), other)
         assert isinstance(persons, Measurement)
         require(method.given == GivenNoise.of(persons).write(), other)
-        opened = open_written(self.given)
-        before = opened.index.guarantee if isinstance(opened, Census) else persons
-        new = streams.measured_event
-        amount, total = (
-            (before.epsilon, streams.event.epsilon)
-            if new.rho is None
-            else (before.rho, streams.event.rho)
-        )
-        require(amount is not None and total == Fraction(amount) / (1 - streams.new), other)
+        card: Any = read_card(self.given)
+        spent, new = card.guarantee, streams.measured_event
+        amounts, whole = read_amounts(spent), streams.event
+        name, total = ("epsilon", whole.epsilon) if new.rho is None else ("rho", whole.rho)
+        amount = amounts[name]
+        require(amount is not None and total == amount / (1 - streams.new), other)
         # Where it was charged, only the operator knows.
         assert self.index.given is not None  # as the release has a given one
         source = self.index.given.source
-        return StatedGiven(digest_release(self.given), before.spends, new.spends, source)
+        return StatedGiven(digest_release(self.given), spent.spends, new.spends, source)
 
 
 def open_census(folder: Path, card: CensusCard) -> Census:

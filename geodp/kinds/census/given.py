@@ -9,18 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.verify.card import find_notice, public_folder
+from geodp.io.verify.card import find_notice, public_folder, read_card
 from geodp.io.verify.verify import verify
-from geodp.kinds.census.census import Census, choose_persons, digest_release
+from geodp.kinds.census.census import choose_persons, digest_release
 from geodp.kinds.census.kind import StatedGiven
 from geodp.kinds.census.methods import GivenNoise
 from geodp.privacy.event import Measurement
 from geodp.release.inputs import describe_charge
 from geodp.release.opening import open_written
 from geodp.release.release import Release
+from geodp.table.index import read_amounts
 
 NOT_VERIFIED = Rule(
     "given-not-verified",
@@ -134,8 +136,7 @@ def open_given(path: str | Path, source: str | None, ground: Grid, event: Measur
         raise UsageError(WITHDRAWN.format(shown))
     if not all(check.ok for check in verify(folder)):
         raise UsageError(NOT_VERIFIED.format(shown))
-    opened = open_written(folder)
-    release = choose_persons(opened)
+    release = choose_persons(open_written(folder))
     if release is None:
         raise UsageError(NO_PERSONS.format(shown))
     own = release.event
@@ -145,9 +146,9 @@ def open_given(path: str | Path, source: str | None, ground: Grid, event: Measur
         raise UsageError(NOT_PRIVATE.format(shown))
     if not isinstance(own, Measurement) or not has_closed_form(release):
         raise UsageError(NO_ERRORS.format(shown))
-    promise = opened.index.guarantee if isinstance(opened, Census) else own
-    spends, amounts = promise.spends, (promise.epsilon, promise.rho)
-    amount = Fraction(next(one for one in amounts[::-1] if one is not None))
+    card: Any = read_card(folder)
+    spends, amounts = card.guarantee.spends, read_amounts(card.guarantee)
+    amount = amounts["epsilon"] if amounts["rho"] is None else amounts["rho"]
     same = (own.rho is None) == (event.rho is None) and own.neighbours == event.neighbours
     if not same or own.unit != event.unit or own.contribution != event.contribution:
         promises = {
@@ -155,8 +156,7 @@ def open_given(path: str | Path, source: str | None, ground: Grid, event: Measur
             for name, one, spends in (("theirs", own, spends), ("ours", event, event.spends))
         }
         raise UsageError(OTHER_PROMISE.format(given=shown, **promises))
-    charge = opened.index.budget if isinstance(opened, Census) else release.charge
-    where = (source or describe_charge(charge)).strip()
+    where = (source or describe_charge(card.budget)).strip()
     if not where or not where.isprintable():
         raise UsageError(NO_SOURCE.format(shown))
     stated = StatedGiven(digest_release(folder), spends, event.spends, where)

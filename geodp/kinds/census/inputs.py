@@ -193,10 +193,6 @@ def require_choice(contradictions: str | None) -> Contradictions:
     return cast(Contradictions, contradictions)
 
 
-Part = tuple[KeyArray, IntArray, IntArray]
-"""Cells, parts and counts."""
-
-
 def _places(table: CountTable) -> TrueParts:
     """Return the cells, parts and counts of a table."""
     joint = split_grid(table.grid)

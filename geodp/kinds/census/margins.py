@@ -196,6 +196,20 @@ class Margins:
         return cls(tuple(margins), HOUSEHOLDS in names)
 
 
+def number_part(labels: Sequence[Sequence[str]], part: Sequence[str]) -> int:
+    """Return the number of a part among all combinations of labels, the last varying fastest.
+
+    Examples
+    --------
+    >>> number_part([("f", "m"), ("0-14", "15+")], ("m", "0-14"))
+    2
+    """
+    number = 0
+    for some, label in zip(labels, part, strict=True):
+        number = number * len(some) + some.index(label)
+    return number
+
+
 def in_order(margins: Iterable[Margin]) -> tuple[Margin, ...]:
     """Put margins after what they divide; the order of others is kept."""
     left, placed = [*margins], [PERSONS, HOUSEHOLDS]

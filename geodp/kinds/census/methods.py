@@ -132,15 +132,26 @@ class CensusTable(OfPyramid):
     @classmethod
     def of(cls, streams: CensusStreams, table: str, given: GivenNoise | None = None) -> CensusTable:
         """Make the method of a table."""
-        pyramid, tables = streams.method, streams.margins.write()
-        text = "" if given is None else given.write()
-        settings = (pyramid.setting, pyramid.chain, pyramid.shares)
-        return cls(*settings, tables, table, text, streams.new)
+        pyramid = streams.method
+        return cls(
+            pyramid.setting,
+            pyramid.chain,
+            pyramid.shares,
+            streams.margins.write(),
+            table,
+            "" if given is None else given.write(),
+            streams.new,
+        )
 
     @cached_property
     def margins(self) -> Margins:
         """Which tables there are; their labels are numbers."""
         return Margins.read(self.tables)
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """Populations that were published before."""
+        return (PERSONS,) if self.given else ()
 
     def unsupported(self, grid: Grid) -> str | None:
         """Explain in one sentence why a grid cannot be taken; None: it can."""
@@ -156,7 +167,7 @@ class CensusTable(OfPyramid):
         """Explain the sensitivity in one sentence for the release card."""
         joint = split_grid(grid)
         listed = "" if joint is None else self.list_shares(joint.map, event)
-        share = self.new * self.margins.share(self.table, (PERSONS,) if self.given else ())
+        share = self.new * self.margins.share(self.table, self.published)
         number = self.margins.changes(self.table)
         counts = "one count" if number == 1 else "two counts"
         return (
@@ -169,8 +180,7 @@ class CensusTable(OfPyramid):
         """Return what is measured together, from the event of this table."""
         number = self.margins.changes(self.table)
         whole = replace(event, sensitivity=event.sensitivity // number, share=Fraction(1))
-        given = (PERSONS,) if self.given else ()
-        return CensusStreams(ground, self.margins, self.pyramid, whole, given, self.new)
+        return CensusStreams(ground, self.margins, self.pyramid, whole, self.published, self.new)
 
     def _is_map(self) -> bool:
         return self.table in self.margins.populations

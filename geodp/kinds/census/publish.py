@@ -339,7 +339,7 @@ def design_census(
         margins,
         method,
         whole,
-        (PERSONS,) * (kept is not None),
+        () if kept is None else (PERSONS,),
         new.depending_on(whole).share,
     )
     choice = {"refuse": "refused", "fit": "fitted"}[contradictions]

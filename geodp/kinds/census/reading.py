@@ -27,7 +27,14 @@ from geodp.kinds.census.inputs import (
     require_columns,
 )
 from geodp.kinds.census.kind import Column
-from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins, in_order
+from geodp.kinds.census.margins import (
+    HOUSEHOLDS,
+    PERSONS,
+    Margin,
+    Margins,
+    in_order,
+    number_part,
+)
 from geodp.table.counts import CountTable
 from geodp.table.reading import Reading, StatedCounts
 from geodp.typing import IntArray, KeyArray
@@ -262,16 +269,10 @@ def _count_parts(grid: Grid, margin: RelatedMargin, cells: KeyArray, parts: IntA
     joint = split_grid(grid)
     assert joint is not None  # as columns lie below the cells
     labels = [one.labels for one in grid.attributes]
-    numbers = [
-        np.ravel_multi_index(
-            tuple(some.index(label) for some, label in zip(labels, part, strict=True)),
-            tuple(map(len, labels)),
-        )
-        for part in margin.parts
-    ]
+    numbers = np.array([number_part(labels, part) for part in margin.parts], np.int64)
     order = np.argsort(numbers)
     at, part = np.nonzero(parts[:, order])
-    key = joint.join(cells[at], np.array(numbers, np.int64)[order][part])
+    key = joint.join(cells[at], numbers[order][part])
     return CountTable.of_cells(grid, key, parts[at, order[part]])
 
 

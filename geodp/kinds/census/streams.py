@@ -420,10 +420,11 @@ def _fit_population(
     rows = [
         level.node.searchsorted(one.prefix) for level, one in zip(levels, tree.opened, strict=False)
     ]
+    measured = streams.variances(name).tolist()
     for i in range(len(levels) - 2, -1, -1):
         above, below, at = levels[i], levels[i + 1], rows[i]
         z, variance = above.z[name][at], above.variance[name][at]
-        nothing, own = np.zeros(at.size), float(streams.variances(name)[i])
+        nothing, own = np.zeros(at.size), measured[i]
         bounded_counts.combine(
             below.first, below.z[name], below.variance[name], nothing, nothing, own, z, variance
         )

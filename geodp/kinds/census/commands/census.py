@@ -126,9 +126,15 @@ class CensusPublishing(TablesPublishing):
         """Design the release from the inputs of an interrupted run."""
         from geodp.kinds.census.publish import design_census
 
-        file, choice = self.file, self.options["contradictions"]
-        columns = file.margins, file.columns, choice
-        return design_census(self.grid, *columns, self.request, inputs, self.given)
+        return design_census(
+            self.grid,
+            self.file.margins,
+            self.file.columns,
+            self.options["contradictions"],
+            self.request,
+            inputs,
+            self.given,
+        )
 
     def fields(self, release: Any) -> dict[str, Any]:
         """Return the names of all columns."""
