@@ -129,9 +129,14 @@ ARMS = {**FREE, **KEPT, **DONE, **FILES}
 
 
 def run(arguments, folder, point=None, number=0):
-    """Exit code, standard output and error of a command in a process of its own."""
+    """Exit code, standard output and error of a command in a process of its own.
+
+    While threads still write files, Ctrl-C ends the process by its signal, which is 130 in a shell.
+    """
     told = [folder / name for name in ("stdout", "stderr")]
     code = exit_code(begin, arguments, told, point, number)
+    if code == -signal.SIGINT:
+        code = SIGNALS[signal.SIGINT]
     return code, *(path.read_text() for path in told)
 
 
