@@ -502,6 +502,18 @@ FOLDER = joined(
 )
 """Options of a release of several tables in one folder, charged once."""
 
+DEFAULT_SIZE = 7
+"""Default of ``max_size``: most offices publish sizes up to 7 and more."""
+
+MAX_SIZE = Option(
+    "--max-size",
+    "Most persons of a household. Larger households by size are counted as of this size.",
+    low=2,
+    high=100,
+    default=DEFAULT_SIZE,
+    everyday=True,
+)
+
 PERSON_IN = Option(
     "--person-in",
     "In how many snapshots one person may be, which you assert: in all, which then share the "

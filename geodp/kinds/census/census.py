@@ -477,7 +477,9 @@ class Census(JointRelease[CensusCard]):
         named = []
         for each in numbered.margins:
             inside = labels.get(each.of, ())[int(each.within)] if each.within else ""
-            named.append(Margin(each.name, each.of, labels.get(each.name, ()), inside))
+            own_labels = labels.get(each.name, ())
+            require(not each.max_size or own_labels == each.labels, differs)
+            named.append(Margin(each.name, each.of, own_labels, inside, each.max_size))
         margins = Margins(tuple(named), numbered.households)
         streams = method.streams(ground, event)
         events = {}
@@ -616,6 +618,14 @@ def list_constraints(margins: Margins) -> tuple[Constraint[Census], ...]:
         for one in margins.margins
         if one.within
     ]
+    sums += [
+        Constraint(
+            f"Each household has a reference person, and at most {one.max_size} persons.",
+            _are_possible(one),
+        )
+        for one in margins.margins
+        if one.max_size
+    ]
     if margins.households:
         sums.append(Constraint("Households are at most as many as persons.", _are_at_most_persons))
     return tuple(sums)
@@ -647,6 +657,23 @@ def _is_within(margins: Margins, margin: Margin) -> Callable[[Census], bool]:
         joint = split_grid(table.grid)
         assert joint is not None
         return bool(np.isin(joint.split(table.key)[1], parts).all())
+
+    return holds
+
+
+def _are_possible(margin: Margin) -> Callable[[Census], bool]:
+    """Return the check that persons in households are possible members of them."""
+
+    def holds(census: Census) -> bool:
+        table = census.releases[margin.name].table
+        joint = split_grid(table.grid)
+        assert joint is not None
+        cell, part = joint.split(table.key)
+        cells, row = np.unique(cell, return_inverse=True)
+        counts = np.zeros((cells.size, len(margin.labels)), np.int64)
+        counts[row, part] = table.count
+        homes, others, _ = counts.T
+        return bool((others <= homes * (margin.max_size - 1)).all())
 
     return holds
 

@@ -17,10 +17,26 @@ from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.kinds.census.kind import Column
-from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins, in_order
+from geodp.kinds.census.margins import (
+    HOUSEHOLDS,
+    MEMBER,
+    OUTSIDE,
+    PERSONS,
+    REFERENCE,
+    STATUS,
+    Margin,
+    Margins,
+    household_status,
+    in_order,
+)
 from geodp.mechanisms.parts.measuring import TrueParts
+from geodp.options.option import as_keyword
+from geodp.options.shared import DEFAULT_SIZE, MAX_SIZE
 from geodp.table.counts import CountTable, coalesce
 from geodp.typing import IntArray, KeyArray
+
+STATUS_NAMES = ("households", "persons in households", "persons outside households")
+"""Default names of the columns of households, of their members, and of all others."""
 
 MAX_COLUMNS = 490
 """Most columns: SQLite takes 2,000, and each has a standard error and two ends beside it."""
@@ -55,6 +71,19 @@ MORE_HOUSEHOLDS = Rule(
     "has a person: leave empty dwellings out.",
 )
 
+IMPOSSIBLE_HOUSEHOLDS = Rule(
+    "census-households-impossible",
+    "In some cell, persons in households are more than the persons, or are not from 1 to {size} "
+    "for each household. Take tables of one date, give a larger size (--max-size, max_size=), or "
+    "choose contradictions='fit' (--contradictions fit), which trims them.",
+)
+
+MARGINS_OF_HOUSEHOLDS = Rule(
+    "census-members-and-margins",
+    "Margins of households go with households alone: leave the persons in households out "
+    "(--members, members=), or publish the margins in a release of their own.",
+)
+
 FIT_ALONE = Rule(
     "census-fit-nested",
     "contradictions='fit' (--contradictions fit) is for margins that divide the persons: one "
@@ -70,6 +99,10 @@ ADDS_UP_FACT = (
 HOUSEHOLDS_FACT = (
     "that no cell of the input has more households than persons: other tables are refused before "
     "anything is charged"
+)
+POSSIBLE_FACT = (
+    "that in every cell of the input persons in households are at most the persons, and from 1 to "
+    "{size} for each household: other tables are refused before anything is charged"
 )
 FITTED_FACT = (
     "what the hiding or perturbation of counts reveals that the input already had: parts that did "
@@ -113,6 +146,8 @@ class CensusTables:
         margins: Mapping[str, CountTable],
         *,
         households: CountTable | None = None,
+        members: CountTable | None = None,
+        max_size: int = DEFAULT_SIZE,
         household_margins: Mapping[str, CountTable] | None = None,
         rest: Mapping[str, str] | None = None,
         within: Mapping[str, tuple[str, str]] | None = None,
@@ -131,26 +166,29 @@ class CensusTables:
         given = [persons, *margins.values(), *homes.values()]
         if not all(isinstance(one, CountTable) for one in given) or (homes and households is None):
             raise UsageError(EXPECTED)
+        if members is not None and (homes or households is None or STATUS in margins):
+            raise UsageError(MARGINS_OF_HOUSEHOLDS if homes else EXPECTED)
         listed = [
             _name_margin(persons.grid, name, one, of, rest.get(name), within.get(name, ()))
             for of, some in ((PERSONS, margins), (HOUSEHOLDS, homes))
             for name, one in some.items()
         ]
-        relations = Margins(in_order(listed), households is not None)
+        tables, changed = {PERSONS: persons}, 0
+        if households is not None:
+            counted = [households] if members is None else [households, members]
+            status, homes_table, changed = _count_homes(persons, counted, max_size, contradictions)
+            tables[STATUS if status else HOUSEHOLDS] = homes_table
+            listed += status
+            given += counted
+        relations = Margins(in_order(listed), HOUSEHOLDS in tables)
         if unknown := {*rest, *within} - {one.name for one in listed}:
             raise UsageError(
                 f"There is no margin {min(unknown)}, of which a rest or a part above is named.",
                 code="census-margin-unknown",
             )
-        tables = {PERSONS: persons}
-        if households is not None:
-            if households.grid != persons.grid:
-                raise UsageError(EXPECTED)
-            tables[HOUSEHOLDS] = households
-            if (households.count > persons.counts_at(households.key)).any():
-                raise UsageError(MORE_HOUSEHOLDS)
-        changed = 0
         for margin in relations.margins:
+            if margin.name in tables:
+                continue
             table = {**margins, **homes}[margin.name]
             whole = _places(tables[margin.of])
             if contradictions == "fit" and margin.name in rest and margin.of in margins:
@@ -176,8 +214,14 @@ class CensusTables:
             ADDS_UP_FACT.format(margin=one.name, of=one.of)
             for one in self.margins.margins
             if one.of != PERSONS or not fits
+            if not one.max_size
         ]
         found += [HOUSEHOLDS_FACT] * self.margins.households
+        found += [
+            POSSIBLE_FACT.format(size=one.max_size)
+            for one in self.margins.margins
+            if one.max_size and not fits
+        ]
         return (*found, *([FITTED_FACT] if fits else []))
 
     def truths(self) -> Iterator[tuple[str, TrueParts]]:
@@ -191,6 +235,55 @@ def require_choice(contradictions: str | None) -> Contradictions:
     if contradictions not in get_args(Contradictions):
         raise UsageError(ASKED)
     return cast(Contradictions, contradictions)
+
+
+def _count_homes(
+    persons: CountTable,
+    counted: Sequence[CountTable],
+    max_size: int,
+    contradictions: Contradictions,
+) -> tuple[list[Margin], CountTable, int]:
+    """Return the margin that households are a part of, if there is one, its table, and its fits.
+
+    ``counted``: households, and perhaps their members. Otherwise the table is that of households.
+    """
+    if any(not isinstance(one, CountTable) or one.grid != persons.grid for one in counted):
+        raise UsageError(EXPECTED)
+    if len(counted) == 1:
+        (households,) = counted
+        if (households.count > persons.counts_at(households.key)).any():
+            raise UsageError(MORE_HOUSEHOLDS)
+        return [], households, 0
+    status = household_status(MAX_SIZE.check(max_size, as_keyword))
+    parts, changed = divide_members(persons, *counted, max_size)
+    if changed and contradictions == "refuse":
+        raise UsageError(IMPOSSIBLE_HOUSEHOLDS.format(size=max_size))
+    return [status], _of_parts(Margins((status,)), persons.grid, status, parts), changed
+
+
+def divide_members(
+    persons: CountTable, households: CountTable, members: CountTable, max_size: int
+) -> tuple[TrueParts, int]:
+    """Count households, their other members, and persons outside households, in every cell.
+
+    Persons in households are trimmed to the persons, and households to what their members can be.
+    One person more in a cell changes one of the three counts by 1 (docs/proofs/census.md).
+
+    Returns
+    -------
+    parts : TrueParts
+    changed : int
+        Number of cells that were trimmed: confidential.
+    """
+    cells, count = persons.key, persons.count
+    homes, inside = (one.counts_at(cells) for one in (households, members))
+    some = np.minimum(inside, count)
+    first = np.clip(homes, -(-some // max_size), some)
+    changed = int(((some != inside) | (first != homes)).sum())
+    changed += np.setdiff1d(np.union1d(households.key, members.key), cells).size
+    table = np.stack([first, some - first, count - some], axis=1)
+    at, part = np.nonzero(table)
+    return TrueParts(cells[at], part.astype(np.int64), table[at, part]), changed
 
 
 def _places(table: CountTable) -> TrueParts:
@@ -217,7 +310,8 @@ def _name_margin(
         raise UsageError(EXPECTED)
     labels = table.grid.attributes[-1].labels
     more = (() if rest is None else (rest,)) + (*within[1:],)
-    return Margin(name, above[-1] or population, (*labels, *more), *within[:1])
+    inside = within[0] if within else ""
+    return Margin(name, above[-1] or population, (*labels, *more), inside)
 
 
 def _complete(
@@ -331,6 +425,9 @@ def name_columns(margins: Margins) -> tuple[Column, ...]:
     columns = [Column(name, name) for name in margins.populations]
     parts = []
     for one in margins.margins:
+        if one.max_size:
+            columns += status_columns(*STATUS_NAMES)
+            continue
         labels: list[tuple[str, ...]] = [()]
         for each in margins.path(one.name):
             labels = [(*some, label) for some in labels for label in each.labels]
@@ -340,6 +437,15 @@ def name_columns(margins: Margins) -> tuple[Column, ...]:
         alone = plain.count(name) == 1 and name not in margins.populations
         columns.append(Column(name if alone else f"{table} {name}", table, (each,)))
     return tuple(columns)
+
+
+def status_columns(households: str, members: str, outside: str) -> tuple[Column, ...]:
+    """Name columns of households, of the persons in them, and of all others."""
+    return (
+        Column(households, STATUS, ((REFERENCE,),)),
+        Column(members, STATUS, ((REFERENCE,), (MEMBER,))),
+        Column(outside, STATUS, ((OUTSIDE,),)),
+    )
 
 
 def require_columns(margins: Margins, columns: Sequence[Column]) -> None:

@@ -22,6 +22,12 @@ PERSONS, HOUSEHOLDS = "persons", "households"
 MAX_LABELS = 64
 """Most labels of a margin: as many as are apportioned together."""
 
+STATUS = "household_status"
+"""Name of the margin that says who is in a household."""
+
+REFERENCE, MEMBER, OUTSIDE = "reference person", "other member", "not in a household"
+"""Its labels: every household has one reference person, so that these are as many."""
+
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 """Form of the name of a margin, which is that of its table's folder."""
 
@@ -41,12 +47,20 @@ class Margin:
     within : str
         Label of the margin ``of`` whose parts alone are divided; the last label is that of
         everybody in its other parts, and of nobody else. Default: every part is divided.
+    max_size : int
+        Of :func:`household_status`: most persons of a household. 0: any other margin.
     """
 
     name: str
     of: str
     labels: tuple[str, ...]
     within: str = ""
+    max_size: int = 0
+
+
+def household_status(max_size: int) -> Margin:
+    """Return the margin of persons that says who is in a household of at most so many."""
+    return Margin(STATUS, PERSONS, (REFERENCE, MEMBER, OUTSIDE), max_size=max_size)
 
 
 @dataclass(frozen=True)
@@ -93,6 +107,12 @@ class Margins:
                     f"The margin {one.name} divides what has the label {one.within!r}, which must "
                     f"be one of {one.of}, and needs two labels there and one for all others.",
                     code="margin-within",
+                )
+            if one.max_size and one != household_status(one.max_size):
+                raise UsageError(
+                    f"The margin {one.name} has a largest size of households, which is for "
+                    f"{STATUS} alone.",
+                    code="margin-max-size",
                 )
             known.add(one.name)
 
@@ -181,7 +201,9 @@ class Margins:
         written = []
         for one in self.margins:
             text = f"{one.name}/{len(one.labels)}/{one.of}"
-            if one.within:
+            if one.max_size:
+                text = f"{one.name}/{one.max_size}"
+            elif one.within:
                 text += f"/{self.path(one.of)[-1].labels.index(one.within)}"
             written.append(text)
         return ";".join((*self.populations, *written))
@@ -192,6 +214,9 @@ class Margins:
         names = text.split(";")
         margins = []
         for name, number, *of in (one.split("/") for one in names if "/" in one):
+            if not of:
+                margins.append(household_status(int(number)))
+                continue
             margins.append(Margin(name, of[0], tuple(map(str, range(int(number)))), *of[1:]))
         return cls(tuple(margins), HOUSEHOLDS in names)
 

@@ -112,7 +112,7 @@ class CensusTable(OfPyramid):
     new: Fraction = Fraction(1)
 
     name: ClassVar[str] = "census-table"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     title: ClassVar[str] = "a table of a census, whose tables are measured and fitted together"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/census.md."
     guarantee: ClassVar[Guarantee] = Guarantee(PROOF)
@@ -125,7 +125,8 @@ class CensusTable(OfPyramid):
         "their siblings are lowered by as much. An isolated occupied cell is lowered by it, and "
         "what it loses goes to the cells around it.",
         "Relations: the parts of every margin are fitted to the released counts that they divide, "
-        "so that they add up to these in every cell and every area.",
+        "so that they add up to these in every cell and every area. Persons outside households are "
+        "fitted first, and then households, so that each has from one person to its largest size.",
         "Whole numbers: counts are rounded at random so that all sums are kept; unbiased.",
     )
 
@@ -233,7 +234,8 @@ class CensusTable(OfPyramid):
         cell, _ = joint.split(released.key)
         counts = coalesce(cell, np.asarray(released.count, np.int64))
         map_release = ReleasedTable(joint.map, *counts, self._whole_event(streams))
-        tree = MapTree.of(map_release, streams.finer.strides)
+        levels = streams.fitted(self.table)
+        tree = MapTree.of(map_release, levels.strides)
         path, steps = self.margins.path(self.table), []
         sizes = [len(one.labels) for one in path]
         for depth, margin in enumerate(path):
@@ -242,8 +244,8 @@ class CensusTable(OfPyramid):
                 zip(streams.schedule.strides, streams.variances(margin.name).tolist(), strict=True)
             )
             noise = from_below(
-                streams.finer.fanouts,
-                tuple(measured.get(stride, inf) for stride in streams.finer.strides),
+                levels.fanouts,
+                tuple(measured.get(stride, inf) for stride in levels.strides),
             )
             steps.append(StepNoise(inside, sizes[depth], np.tile(noise, (groups, 1))))
         # Measured on all levels: the errors of parts are those of noise.

@@ -17,11 +17,12 @@ from geodp.kinds.census.census import Census, describe_release, make_index, name
 from geodp.kinds.census.given import Given, open_given
 from geodp.kinds.census.inputs import CensusTables, Contradictions
 from geodp.kinds.census.kind import Column
-from geodp.kinds.census.margins import PERSONS, Margins
+from geodp.kinds.census.margins import PERSONS, Margin, Margins
 from geodp.kinds.census.methods import CensusTable
 from geodp.kinds.census.streams import CensusStreams, CensusTruth, release_streams
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.options.shared import DEFAULT_SIZE
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
@@ -67,6 +68,8 @@ def publish(
     margins: Mapping[str, CountTable] | None = None,
     *,
     households: CountTable | None = None,
+    members: CountTable | None = None,
+    max_size: int = DEFAULT_SIZE,
     household_margins: Mapping[str, CountTable] | None = None,
     rest: Mapping[str, str] | None = None,
     within: Mapping[str, tuple[str, str]] | None = None,
@@ -91,6 +94,11 @@ def publish(
         the second on a grid with the attributes sex and age, has ages of each sex.
     households : CountTable, optional
         Households on the same map, each counted where it lives.
+    members : CountTable, optional
+        Persons who live in these households. Then households, persons in them and persons outside
+        are one table, which adds up to the persons.
+    max_size : int
+        With ``members``: most persons of a household, from 2 to 100.
     household_margins : mapping of str to CountTable, optional
         Margins of the households, such as their size.
     rest : mapping of str to str, optional
@@ -150,6 +158,7 @@ def publish(
     request = make_request(**options, method=method)
     relations: dict[str, Any] = {
         "households": households,
+        "members": members,
         "household_margins": household_margins,
         "rest": rest,
         "within": within,
@@ -157,7 +166,7 @@ def publish(
         "contradictions": contradictions,
     }
     if not isinstance(persons, CensusTables):
-        tables = CensusTables.of(persons, margins or {}, **relations)
+        tables = CensusTables.of(persons, margins or {}, max_size=max_size, **relations)
     elif margins or any(relations.values()):
         raise UsageError(
             "The columns of geodp.census.read_table are related already: leave margins and all "
@@ -215,10 +224,7 @@ class CensusDesign:
         named: tuple[Plain, ...] = (
             ("version", CensusTable.version),
             *grid_components(streams.ground).items(),
-            *(
-                ("margin", (one.name, one.of, one.within, *one.labels))
-                for one in streams.margins.margins
-            ),
+            *(("margin", _describe(one)) for one in streams.margins.margins),
             ("tables", streams.margins.tables),
             ("fanouts", streams.fanouts),
             *(("laws", (name, _laws_of(streams, name))) for name in streams.margins.tables),
@@ -258,6 +264,11 @@ class CensusDesign:
         made = fill_tables(previews.values(), tables, describe_maps(tables), charge)
         releases = {**self.preview.releases, **dict(zip(previews, made, strict=True))}
         return replace(self.preview, releases=releases).with_charge(charge)
+
+
+def _describe(margin: Margin) -> tuple[Plain, ...]:
+    """Return what a margin is made of."""
+    return margin.name, margin.of, margin.within, margin.max_size, *margin.labels
 
 
 def _laws_of(streams: CensusStreams, table: str) -> tuple[Plain, ...]:

@@ -9,7 +9,7 @@ most as many, and the parts of each margin, given the counts that they add up to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,7 +20,10 @@ import numpy as np
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels import bounded_counts
+from geodp.kernels.pyramid import shares
+from geodp.kernels.pyramid.reweighting import reweight_all
 from geodp.kinds.census.margins import PERSONS, Margin, Margins
+from geodp.kinds.census.status_fit import StatusLevel, fit_status
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import Group, PartsPass
 from geodp.mechanisms.parts.measuring import (
@@ -129,6 +132,10 @@ class CensusStreams:
         levels = LevelScheme(tuple(fanouts), ())
         return Schedule(levels.fanouts, levels.strides, Fraction(1))
 
+    def fitted(self, table: str) -> Schedule:
+        """Return the levels on which the parts of a margin are fitted."""
+        return self.schedule if self.margins.path(table)[-1].max_size else self.finer
+
     def variances(self, table: str) -> FloatArray:
         """Return the variance of a table's measured counts by level, with sums of parts inside.
 
@@ -154,7 +161,7 @@ class CensusStreams:
                 draws = [Draw(Stream.PYRAMID + i, law.identity) for i, law in enumerate(laws)]
             else:
                 draws = [Draw(WHOLE.stream + i, law.identity) for i, law in enumerate(laws)]
-                levels = range(len(self.finer.strides))
+                levels = range(len(self.fitted(table).strides))
                 draws += [Draw(WHOLE.rounding + i, UNIFORM) for i in levels]
             derived[name_key(table)] = Draws.of(draws)
         return Draws.of((), derived)
@@ -362,6 +369,7 @@ def _fit(
     """Fit populations from the top, and then margins, given what they divide."""
     released: dict[str, Counts | PartCounts] = {}
     counts, cells = None, tree.levels[-1].node
+    persons: list[IntArray] = []
     for name in streams.margins.populations:
         if name in truth.given:
             strides = streams.schedule.strides
@@ -372,10 +380,14 @@ def _fit(
         else:
             # Households are fitted after the persons, and are at most as many.
             counts = _fit_population(streams, tree, name, counts)
+        persons = persons or counts
         released[name] = _some(cells, counts[-1])
     fine, rows = streams.finer, {stride: i for i, stride in enumerate(streams.schedule.strides)}
     for margin in streams.margins.margins:
         measured = tree.parts[margin.name]
+        if margin.max_size:
+            released[margin.name] = _fit_status(tree, groups[margin.name], margin, persons)
+            continue
         levels = list[Measured]()
         for i in range(len(fine.strides) - 1, -1, -1):
             at = rows.get(fine.strides[i])
@@ -432,6 +444,9 @@ def _fit_population(
     counts = list[IntArray]()
     for i, level in enumerate(levels):
         total = counts[-1][rows[i - 1]] if i else None
+        if most is None and total is not None:
+            counts.append(_share_persons(streams, tree, i, total))
+            continue
         cap = _no_bound(level.node, total) if most is None else most[i]
         if i < len(levels) - 1:
             # Below the others nothing was measured.
@@ -439,6 +454,19 @@ def _fit_population(
             cap[rows[i]] = some
         counts.append(_apportion(level, name, total, level.z[name], cap))
     return counts
+
+
+def _share_persons(streams: CensusStreams, tree: Tree, i: int, total: IntArray) -> IntArray:
+    """Divide the persons of the open nodes above level ``i`` as the pyramid does: int64[n]."""
+    level, opened = tree.levels[i], tree.opened[i]
+    z, variance = level.z[PERSONS], np.zeros(level.node.size)
+    at, members = level.node.searchsorted(opened.prefix), np.diff(level.first)
+    variance[at] = level.variance[PERSONS][at]  # others were found to have nobody
+    above_cells = i < len(tree.levels) - 1
+    reweight_all(z, variance, members, total, (streams.fanouts[i], above_cells))
+    count = np.empty(z.size, np.int64)
+    shares.share(z, variance, members, total, level.uniform[PERSONS], 0.0, count)
+    return count
 
 
 def _fit_margin(
@@ -478,3 +506,29 @@ def _fit_parts(
     if not cell.size:
         return cell, count, count
     return group.fit(group.schedule.list_nodes(cell, count), measured, ())
+
+
+def _fit_status(
+    tree: Tree, group: Group, margin: Margin, persons: Sequence[IntArray]
+) -> PartCounts:
+    """Fit households and persons outside to released persons, of all nodes by level."""
+    measured, fanouts = tree.parts[margin.name], group.schedule.fanouts
+    for i in range(len(measured) - 2, -1, -1):
+        _combine_below(measured[i], measured[i + 1], fanouts[i])
+    above = [tree.levels[0].node, *(one.prefix for one in tree.opened)]
+    levels = [
+        StatusLevel(
+            level.first,
+            level.node.searchsorted(opened.prefix),
+            count,
+            one.z,
+            one.variance,
+            group.draw_uniform(i, above[i]),
+        )
+        for i, (level, opened, one, count) in enumerate(
+            zip(tree.levels, tree.opened, measured, persons, strict=True)
+        )
+    ]
+    table = fit_status(levels, margin.max_size)
+    at, part = np.nonzero(table)
+    return tree.levels[-1].node[at], part.astype(np.int64), table[at, part]

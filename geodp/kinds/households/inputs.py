@@ -14,16 +14,13 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
 from geodp.io.read.layout.presets import presets
-from geodp.kinds.households.options import PROTECTED
 from geodp.options.option import as_keyword
+from geodp.options.shared import MAX_SIZE
 from geodp.table.counts import CountTable, coalesce
 from geodp.typing import IntArray, KeyArray
 
 LARGEST_SIZE = 100
 """Largest possible ``max_size``: caps of nodes stay within int64."""
-
-DEFAULT_SIZE = 7
-"""Default of ``max_size``: most offices publish sizes up to 7 and more."""
 
 MOST_PERSONS = 1 << 52
 """Most persons of a table, so that ``max_size`` times its households stays within int64."""
@@ -103,7 +100,7 @@ class Streams:
 
 def require_size(max_size: object) -> int:
     """Return a largest size of households; UsageError for none from 2 to 100."""
-    size: int = PROTECTED.one("max_size").check(max_size, as_keyword)
+    size: int = MAX_SIZE.check(max_size, as_keyword)
     return size
 
 

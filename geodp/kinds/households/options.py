@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geodp.options.file_question import FileQuestion
 from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import PERIODS, PERSON_IN, REQUEST, WEIGHTS
+from geodp.options.shared import MAX_SIZE, PERIODS, PERSON_IN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 PROTECTED = grouped(
@@ -17,14 +17,7 @@ PROTECTED = grouped(
         required=True,
         everyday=True,
     ),
-    Option(
-        "--max-size",
-        "Most persons of a household. Larger households by size are counted as of this size.",
-        low=2,
-        high=100,
-        default=7,
-        everyday=True,
-    ),
+    MAX_SIZE,
     Option(
         "--method",
         "Method of persons and households, if persons are protected: pyramid, with settings "

@@ -7,14 +7,10 @@ from math import inf, sqrt
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.kinds.households.inputs import (
-    DEFAULT_SIZE,
-    add_sizes,
-    require_map_only,
-    require_size,
-)
+from geodp.kinds.households.inputs import add_sizes, require_map_only, require_size
 from geodp.kinds.households.kind import Protect
 from geodp.kinds.households.publish import design_households, require_protect
+from geodp.options.shared import DEFAULT_SIZE
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.loss import Budget
 from geodp.privacy.terms import ADD_REMOVE, Terms

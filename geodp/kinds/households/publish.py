@@ -12,7 +12,6 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.households.households import Households, describe_release, name_streams
 from geodp.kinds.households.inputs import (
-    DEFAULT_SIZE,
     NO_SIZES,
     TWO_TABLES,
     SizedGrid,
@@ -31,6 +30,7 @@ from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.options.option import as_keyword
+from geodp.options.shared import DEFAULT_SIZE
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest

@@ -31,7 +31,8 @@ from geodp.io.read.rows.names import list_names
 from geodp.io.read.rows.persons import Persons, name_persons
 from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
-from geodp.kinds.households.inputs import DEFAULT_SIZE, add_sizes, require_size
+from geodp.kinds.households.inputs import add_sizes, require_size
+from geodp.options.shared import DEFAULT_SIZE
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray, KeyArray

@@ -9,7 +9,6 @@ from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.households.households import Households
-from geodp.kinds.households.inputs import DEFAULT_SIZE
 from geodp.kinds.households.kind import HouseholdsSeriesCard, Protect
 from geodp.kinds.households.publish import (
     TABLES,
@@ -22,6 +21,7 @@ from geodp.kinds.households.publish import (
 )
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.parts import Parts
+from geodp.options.shared import DEFAULT_SIZE
 from geodp.release.periods import Periods
 from geodp.release.preview import warn_before_release
 from geodp.release.request import (

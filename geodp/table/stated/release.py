@@ -109,7 +109,7 @@ class TableInfo:
         Of its card.
     """
 
-    name: Annotated[str, Text(r"[a-z]+")]
+    name: Annotated[str, Text(r"[a-z][a-z0-9_]*")]
     release_id: Identity
     card_sha256: Digest
 

@@ -95,6 +95,22 @@ def tables_of(world):
     )
 
 
+def joined_tables_of(world):
+    """Count a world whose households and persons are one table, with sexes beside it."""
+    homes, others = world
+    people = [(place, sex) for place, members in homes for sex, _ in members]
+    inside = [(place,) for place, _ in people]
+    people += [(place, sex) for place, (sex, _) in others]
+    return CensusTables.of(
+        _table([(place,) for place, _ in people]),
+        {"sex": _table(people, sex=["f", "m"])},
+        households=_table([(place,) for place, _ in homes]),
+        members=_table(inside),
+        max_size=3,
+        contradictions="refuse",
+    )
+
+
 def streams_of(tables, event):
     """What is measured of tables under an event of all together."""
     return CensusStreams(tables.ground, tables.margins, METHOD, event)
