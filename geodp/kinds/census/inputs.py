@@ -249,13 +249,13 @@ def _count_homes(
     """
     if any(not isinstance(one, CountTable) or one.grid != persons.grid for one in counted):
         raise UsageError(EXPECTED)
-    if len(counted) == 1:
-        (households,) = counted
+    households, *others = counted
+    if not others:
         if (households.count > persons.counts_at(households.key)).any():
             raise UsageError(MORE_HOUSEHOLDS)
         return [], households, 0
     status = household_status(MAX_SIZE.check(max_size, as_keyword))
-    parts, changed = divide_members(persons, *counted, max_size)
+    parts, changed = divide_members(persons, households, others[0], max_size)
     if changed and contradictions == "refuse":
         raise UsageError(IMPOSSIBLE_HOUSEHOLDS.format(size=max_size))
     return [status], _of_parts(Margins((status,)), persons.grid, status, parts), changed

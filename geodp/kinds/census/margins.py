@@ -217,7 +217,8 @@ class Margins:
             if not of:
                 margins.append(household_status(int(number)))
                 continue
-            margins.append(Margin(name, of[0], tuple(map(str, range(int(number)))), *of[1:]))
+            labels = tuple(map(str, range(int(number))))
+            margins.append(Margin(name, of[0], labels, "".join(of[1:])))
         return cls(tuple(margins), HOUSEHOLDS in names)
 
 

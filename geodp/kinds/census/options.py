@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from geodp.options.file_question import FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import REQUEST
+from geodp.options.shared import MAX_SIZE, REQUEST
 
 MARGINS = grouped(
     "Input",
@@ -14,7 +16,7 @@ MARGINS = grouped(
         "FILE), or a layout of your own does (--preset).",
         type=bool,
         everyday=True,
-        excludes=("margin", "part", "households", "household_margin"),
+        excludes=("margin", "part", "households", "members", "household_margin"),
     ),
     Option(
         "--margin",
@@ -48,6 +50,16 @@ MARGINS = grouped(
         everyday=True,
         metavar="COLUMN",
     ),
+    Option(
+        "--members",
+        "Column of the persons who live in households, so that households, persons in them and "
+        "persons outside agree with all persons.",
+        needs=("households",),
+        excludes=("household_margin",),
+        everyday=True,
+        metavar="COLUMN",
+    ),
+    replace(MAX_SIZE, needs=("members",), everyday=False),
     Option(
         "--household-margin",
         "NAME=COLUMN,COLUMN...: columns that divide the households; repeatable.",

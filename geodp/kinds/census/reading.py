@@ -35,6 +35,7 @@ from geodp.kinds.census.margins import (
     in_order,
     number_part,
 )
+from geodp.options.shared import DEFAULT_SIZE
 from geodp.table.counts import CountTable
 from geodp.table.reading import Reading, StatedCounts
 from geodp.typing import IntArray, KeyArray
@@ -120,7 +121,7 @@ class CensusFile:
     def margins(self) -> Margins:
         """What divides what; UsageError for margins that do not go together."""
         some = [
-            Margin(one.name, one.of, one.all_labels, one.within)
+            Margin(one.name, one.of, one.all_labels, one.within, one.max_size)
             for one in (margin.layout for margin in self.relations.margins)
         ]
         return Margins(in_order(some), bool(self.relations.households))
@@ -195,10 +196,17 @@ class CensusFile:
         def select(name: str) -> CountTable:
             return _count_cells(ground, cells, counts[:, at[name]])
 
+        homes = {HOUSEHOLDS: relations.households} if relations.households else {}
+        max_size = DEFAULT_SIZE
         tables: dict[str, dict[str, CountTable]] = {PERSONS: {}, HOUSEHOLDS: {}}
         above: dict[str, tuple[str, Grid]] = {name: (name, ground) for name in tables}
         for margin in relations.margins:
             one = margin.layout
+            if one.max_size:
+                # What cannot be in a cell is trimmed, or refused, by the tables.
+                names = zip((HOUSEHOLDS, "members"), margin.columns, strict=True)
+                homes, max_size = dict(names), one.max_size
+                continue
             population, outer = above[one.of]
             above[one.name] = population, outer.with_attribute(one.name, one.all_labels)
             parts = _solve(margin, counts[:, [at[name] for name in margin.columns]], contradictions)
@@ -208,9 +216,14 @@ class CensusFile:
         made = CensusTables.of(
             select(relations.persons),
             tables[PERSONS],
-            households=select(relations.households) if relations.households else None,
+            **{name: select(column) for name, column in homes.items()},
+            max_size=max_size,
             household_margins=tables[HOUSEHOLDS],
-            rest={one.layout.name: one.layout.rest for one in relations.margins if one.layout.rest},
+            rest={
+                one.layout.name: one.layout.rest
+                for one in relations.margins
+                if one.layout.rest and not one.layout.max_size
+            },
             within={
                 one.layout.name: (one.layout.within, one.layout.elsewhere)
                 for one in relations.margins

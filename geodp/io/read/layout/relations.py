@@ -71,6 +71,8 @@ class MarginLayout:
         Label of the margin above whose parts alone are divided.
     elsewhere : str
         Label of everybody else then.
+    max_size : int
+        Of the margin of households, their other members, and others: most persons of a household.
     """
 
     name: str
@@ -80,6 +82,7 @@ class MarginLayout:
     rest: str = ""
     within: str = ""
     elsewhere: str = ""
+    max_size: int = 0
 
     @classmethod
     def of_part(cls, column: str) -> MarginLayout:

@@ -19,7 +19,7 @@ from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, REQUEST
 
 if TYPE_CHECKING:
     from geodp.io.folder.kinds import Kind
-    from geodp.io.read.layout.relations import TableLayout
+    from geodp.io.read.layout.relations import MarginLayout, TableLayout
     from geodp.kinds.census.publish import GivenPath
     from geodp.kinds.census.reading import CensusFile
     from geodp.release.transaction import Inputs, Prepared, StoredDesign
@@ -177,6 +177,8 @@ def _state_margins(options: dict[str, Any], hidden: tuple[str, ...]) -> TableLay
         for name, columns in read_named(options[option], f"--{option.replace('_', '-')}").items()
     ]
     margins += [MarginLayout.of_part(column) for column in options["part"]]
+    if options["members"]:
+        margins.append(_relate_members(options))
     if not margins:
         raise UsageError(
             "Say which columns are published: --all-columns, which takes those that the layout "
@@ -185,5 +187,16 @@ def _state_margins(options: dict[str, Any], hidden: tuple[str, ...]) -> TableLay
         )
     if len(options["value"]) != 1:
         raise UsageError("Name the column of all persons: --value COLUMN.", code="census-persons")
-    households = options["households"] or ""
+    households = "" if options["members"] else options["households"] or ""
     return TableLayout(options["value"][0], households, tuple(margins), hidden, chosen=True)
+
+
+def _relate_members(options: dict[str, Any]) -> MarginLayout:
+    """Return the relation of the columns of households and of their members."""
+    from geodp.io.read.layout.relations import MarginLayout
+    from geodp.kinds.census.margins import MEMBER, OUTSIDE, REFERENCE, STATUS
+
+    columns = {options["households"]: REFERENCE, options["members"]: f"{REFERENCE}, {MEMBER}"}
+    return MarginLayout(
+        STATUS, columns, labels=(REFERENCE, MEMBER), rest=OUTSIDE, max_size=options["max_size"]
+    )
