@@ -99,7 +99,7 @@ FLOORS = {
     "tools/compare/commands": f"tools/compare literature cli {CORE}",
     "local/commands": f"local literature cli {CORE}",
     "kinds/flows": f"kinds/flows tools/evaluate tools/explain kinds/selection {CORE}",
-    "kinds/census/running": f"kinds/census cli {CORE}",
+    "kinds/census/running": f"kinds/census kinds/households cli {CORE}",
     "kinds/flows/commands": f"kinds/flows kinds/selection/running cli {CORE}",
     "kinds/flows/running": f"kinds/flows kinds/selection kinds/selection/running cli {CORE}",
     "kinds/flows/kernels": "kernels",

@@ -168,24 +168,23 @@ class CensusTables:
             raise UsageError(EXPECTED)
         if members is not None and (homes or households is None or STATUS in margins):
             raise UsageError(MARGINS_OF_HOUSEHOLDS if homes else EXPECTED)
-        listed = [
-            _name_margin(persons.grid, name, one, of, rest.get(name), within.get(name, ()))
-            for of, some in ((PERSONS, margins), (HOUSEHOLDS, homes))
-            for name, one in some.items()
-        ]
         tables, changed = {PERSONS: persons}, 0
+        size = None if members is None else max_size
+        grids = {name: one.grid for name, one in margins.items()}
+        grids_of_homes = {name: one.grid for name, one in homes.items()}
+        relations = relate_margins(
+            persons.grid,
+            grids,
+            None if households is None else grids_of_homes,
+            max_size=size,
+            rest=rest,
+            within=within,
+        )
         if households is not None:
             counted = [households] if members is None else [households, members]
-            status, homes_table, changed = _count_homes(persons, counted, max_size, contradictions)
-            tables[STATUS if status else HOUSEHOLDS] = homes_table
-            listed += status
+            name, table, changed = _count_homes(persons, counted, max_size, contradictions)
+            tables[name] = table
             given += counted
-        relations = Margins(in_order(listed), HOUSEHOLDS in tables)
-        if unknown := {*rest, *within} - {one.name for one in listed}:
-            raise UsageError(
-                f"There is no margin {min(unknown)}, of which a rest or a part above is named.",
-                code="census-margin-unknown",
-            )
         for margin in relations.margins:
             if margin.name in tables:
                 continue
@@ -242,10 +241,10 @@ def _count_homes(
     counted: Sequence[CountTable],
     max_size: int,
     contradictions: Contradictions,
-) -> tuple[list[Margin], CountTable, int]:
-    """Return the margin that households are a part of, if there is one, its table, and its fits.
+) -> tuple[str, CountTable, int]:
+    """Return the name and the table of households, or of all persons by household status.
 
-    ``counted``: households, and perhaps their members. Otherwise the table is that of households.
+    ``counted``: households, and perhaps their members. Then the number of fitted cells.
     """
     if any(not isinstance(one, CountTable) or one.grid != persons.grid for one in counted):
         raise UsageError(EXPECTED)
@@ -253,12 +252,12 @@ def _count_homes(
     if not others:
         if (households.count > persons.counts_at(households.key)).any():
             raise UsageError(MORE_HOUSEHOLDS)
-        return [], households, 0
-    status = household_status(MAX_SIZE.check(max_size, as_keyword))
+        return HOUSEHOLDS, households, 0
+    status = household_status(max_size)
     parts, changed = divide_members(persons, households, others[0], max_size)
     if changed and contradictions == "refuse":
         raise UsageError(IMPOSSIBLE_HOUSEHOLDS.format(size=max_size))
-    return [status], _of_parts(Margins((status,)), persons.grid, status, parts), changed
+    return STATUS, _of_parts(Margins((status,)), persons.grid, status, parts), changed
 
 
 def divide_members(
@@ -293,22 +292,60 @@ def _places(table: CountTable) -> TrueParts:
     return TrueParts(*joint.split(table.key), table.count)
 
 
+def relate_margins(
+    ground: Grid,
+    persons: Mapping[str, Grid],
+    households: Mapping[str, Grid] | None,
+    *,
+    max_size: int | None = None,
+    rest: Mapping[str, str],
+    within: Mapping[str, tuple[str, str]],
+) -> Margins:
+    """Relate margins by the grids of their tables.
+
+    Parameters
+    ----------
+    ground : Grid
+        The map.
+    persons, households : mapping of str to Grid
+        Of the margins of both populations; None: households are not counted.
+    max_size : int, optional
+        Most persons of a household, where households and their members are parts of the persons.
+    rest, within : mapping
+        See :func:`geodp.census.publish`.
+    """
+    listed = [
+        _name_margin(ground, name, one, of, rest.get(name), within.get(name, ()))
+        for of, some in ((PERSONS, persons), (HOUSEHOLDS, households or {}))
+        for name, one in some.items()
+    ]
+    if unknown := {*rest, *within} - {one.name for one in listed}:
+        raise UsageError(
+            f"There is no margin {min(unknown)}, of which a rest or a part above is named.",
+            code="census-margin-unknown",
+        )
+    if max_size is None:
+        return Margins(in_order(listed), households is not None)
+    listed.append(household_status(MAX_SIZE.check(max_size, as_keyword)))
+    return Margins(in_order(listed))
+
+
 def _name_margin(
     ground: Grid,
     name: str,
-    table: CountTable,
+    grid: Grid,
     population: str,
     rest: str | None,
     within: Sequence[str],
 ) -> Margin:
     """Read a margin of the attributes of its table's grid."""
-    *above, own = ("", *(one.name for one in table.grid.attributes))
+    *above, own = ("", *(one.name for one in grid.attributes))
     expected = ground
-    for one in table.grid.attributes:
+    for one in grid.attributes:
         expected = expected.with_attribute(one.name, one.labels)
-    if own != name or expected != table.grid:
+    if own != name or expected != grid:
         raise UsageError(EXPECTED)
-    labels = table.grid.attributes[-1].labels
+    labels = grid.attributes[-1].labels
     more = (() if rest is None else (rest,)) + (*within[1:],)
     inside = within[0] if within else ""
     return Margin(name, above[-1] or population, (*labels, *more), inside)

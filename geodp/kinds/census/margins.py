@@ -144,6 +144,11 @@ class Margins:
         """Return the margins that divide a table further."""
         return tuple(one for one in self.margins if one.of == table)
 
+    def list_unkept(self) -> list[tuple[str, ...]]:
+        """List margins that divide the same: how their parts overlap is kept by no relation."""
+        names = [tuple(one.name for one in self.inside(table)) for table in self.tables]
+        return [some for some in names if len(some) > 1]
+
     def list_parts(self, table: str) -> IntArray:
         """Return the numbers of a table's parts among all combinations of its labels: int64[n]."""
         parts, above = np.zeros(1, np.int64), tuple[str, ...]()

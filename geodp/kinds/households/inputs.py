@@ -91,6 +91,14 @@ class Streams:
         tables = [self.households, self.members]
         return tables if self.others is None else [*tables, self.others]
 
+    @property
+    def all_members(self) -> CountTable:
+        """All persons in households."""
+        first, more = self.households, self.members
+        key = np.union1d(first.key, more.key)
+        count = first.counts_at(key) + more.counts_at(key)
+        return CountTable.of_cells(first.grid, key, count, bound=more.bound, reading=more.reading)
+
     def with_others(self, others: CountTable | None) -> Streams:
         """Return the streams with persons outside households; UsageError for another grid."""
         if others is not None and others.grid != self.households.grid:

@@ -1,6 +1,7 @@
 """Whole tables whose columns agree: of persons alone, and of persons and households."""
 
 import geodp
+from geodp.kinds.census.inputs import CensusTables
 from geodp.kinds.census.publish import prepare_census
 from geodp.release.request import make_request
 from tests.golden.case import Golden
@@ -28,6 +29,34 @@ persons = "n"
 name = "sex"
 columns = ["f"]
 rest = "m"
+"""
+SEXES = csv(
+    "row,col,sex,n",
+    [
+        (*at, sex, count)
+        for i, at in enumerate(CELLS)
+        for sex, count in (("f", number(i, 40)), ("m", number(i + 3, 9)))
+    ],
+)
+MEMBERS = csv(
+    "row,col,homes,members",
+    [(*at, number(i + 3, 9), number(i + 3, 9) + number(i, 30)) for i, at in enumerate(CELLS)],
+)
+REGISTER = """
+[persons]
+inputs = "people.csv"
+value = "n"
+[margins.sex]
+inputs = "sexes.csv"
+value = "n"
+by = "sex"
+labels = "sex=f,m"
+[households]
+inputs = "homes.csv"
+value = "homes"
+[members]
+inputs = "homes.csv"
+value = "members"
 """
 HOMES = csv(
     "code,persons,homes,private,single",
@@ -61,6 +90,23 @@ def publish(given, name, preset, grid, contradictions, **read):
     return prepare_census(tables, make_request(contribution=1, **given.terms)).release()
 
 
+def publish_members(given):
+    """Publish persons, their sexes, households and the persons in them, from three files."""
+    sexes, grid = given.table("sexes.csv"), square(("sex", ["f", "m"]))
+    tables = {
+        name: geodp.read_table(given.table(file), grid=square(), value=name, **AT)
+        for name, file in (("n", "people.csv"), ("homes", "homes.csv"), ("members", "homes.csv"))
+    }
+    made = CensusTables.of(
+        tables["n"],
+        {"sex": geodp.read_table(sexes, grid=grid, value="n", by="sex", **AT)},
+        households=tables["homes"],
+        members=tables["members"],
+        contradictions="fit",
+    )
+    return prepare_census(made, make_request(contribution=1, **given.terms)).release()
+
+
 CENSUSES = [
     Golden(
         "census",
@@ -69,6 +115,18 @@ CENSUSES = [
         "--contradictions fit --contribution 1",
         {"people.csv": PEOPLE, "sex.toml": SEX},
         lambda given: publish(given, "people.csv", "sex.toml", square(), "fit", **AT),
+    ),
+    Golden(
+        "census-members",
+        "census",
+        f"census publish register.toml {SQUARE} --contradictions fit --contribution 1",
+        {
+            "people.csv": PEOPLE,
+            "sexes.csv": SEXES,
+            "homes.csv": MEMBERS,
+            "register.toml": REGISTER,
+        },
+        publish_members,
     ),
     Golden(
         "census-homes-mask",

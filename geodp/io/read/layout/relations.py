@@ -200,12 +200,6 @@ class Relations:
         """Return the margins that divide a table further."""
         return [one for one in self.margins if one.layout.of == table]
 
-    def list_unkept(self) -> list[tuple[str, ...]]:
-        """List margins that divide the same: how their parts overlap is kept by no relation."""
-        tables = [PERSONS, HOUSEHOLDS, *(one.layout.name for one in self.margins)]
-        names = [tuple(one.layout.name for one in self.inside(table)) for table in tables]
-        return [some for some in names if len(some) > 1]
-
     def describe(self) -> dict[str, Any]:
         """Describe the relations as plain values: ``persons``, ``tree`` and ``columns``.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,8 +21,10 @@ from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, REQUEST
 if TYPE_CHECKING:
     from geodp.io.folder.kinds import Kind
     from geodp.io.read.layout.relations import MarginLayout, TableLayout
+    from geodp.kinds.census.inputs import CensusTables
     from geodp.kinds.census.publish import GivenPath
     from geodp.kinds.census.reading import CensusFile
+    from geodp.kinds.census.running.sources import ListedTables
     from geodp.release.transaction import Inputs, Prepared, StoredDesign
 
 ELSEWHERE = ("method", "contribution", "unit", "measurements", "totals", "prior", "simulate")
@@ -65,33 +68,29 @@ def publish(**options: Any) -> None:
     geodp census publish FILE --value T --margin sex=M,F --part EMP
         --margin birth=NAT,EU,OTH --rest birth='not stated' ...
 
+    \b
+    Tables of several files, which a file lists (docs/census.md):
+    geodp census publish TABLES.toml --grid jis:half --bounds 139 35 140 36 ...
+
     Every margin adds up to what it divides, in every cell and in every area. How parts of two
     margins overlap is not kept. Writes OUTPUT/public, with a folder for each table, and
     OUTPUT/restricted. Nothing that depends on the data is printed.
     """
-    carry_out(options, lambda *run: CensusPublishing(*run).run())
+    listed = str(options["inputs"][0]).endswith(".toml")
+    publishing = ListedPublishing if listed else ColumnsPublishing
+    carry_out(options, lambda *run: publishing(*run).run())
 
 
 class CensusPublishing(TablesPublishing):
-    """A run of ``geodp census publish``, checked before anything is read."""
+    """A run of ``geodp census publish``, checked before anything is read.
 
-    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
-        super().__init__(options, seconds)
-        context = click.get_current_context()
-        preset = options["preset"]
-        if given := [name for name in NO_TABLES if options.get(name)]:
-            flag = given[0].replace("_", "-")
-            raise UsageError(
-                f"The columns of a census are its margins: leave --{flag} out.",
-                code="census-option",
-            )
-        self.file = _relate(options, preset)
-        # Of the layout, which is in the header: a run that is completed reads no rows.
-        persons = {"value": (self.file.persons,)} if options["all_columns"] else {}
-        self.inferred = complete(context, options, lambda _: persons) or self.inferred
-        check_applicable(context)
-        self.grid = grid_of(options)
-        self.request = self.read_request(method=options["method"])
+    Attributes
+    ----------
+    source : CensusFile or ListedTables
+        What is read, with its margins and columns.
+    """
+
+    source: CensusFile | ListedTables
 
     @property
     def given(self) -> GivenPath:
@@ -105,22 +104,15 @@ class CensusPublishing(TablesPublishing):
 
         return CensusKind()
 
+    @abstractmethod
+    def read_tables(self) -> CensusTables:
+        """Read all tables."""
+
     def prepare(self) -> Prepared[Any, Any]:
-        """Read all columns, and prepare their release."""
-        from geodp.io.read.table import Table
+        """Read all tables, and prepare their release."""
         from geodp.kinds.census.publish import prepare_census
 
-        asked, hidden = self.options, self.file.relations.hidden
-        # A mark that hides a count is none of nobody, whoever says so.
-        missing = tuple(one for one in asked["missing"] if one not in hidden)
-        plain = {**asked, "value": (), "missing": missing}
-        reader = make_reader(plain, self.grid, self.request.key)
-        if not isinstance(reader, Table):
-            raise UsageError(
-                "A census is read from tables with a row for each cell.", code="census-no-table"
-            )
-        tables = self.file.read(reader, asked["inputs"], asked["contradictions"])
-        return prepare_census(tables, self.request, self.given)
+        return prepare_census(self.read_tables(), self.request, self.given)
 
     def design(self, inputs: Inputs) -> StoredDesign:
         """Design the release from the inputs of an interrupted run."""
@@ -128,8 +120,8 @@ class CensusPublishing(TablesPublishing):
 
         return design_census(
             self.grid,
-            self.file.margins,
-            self.file.columns,
+            self.source.margins,
+            self.source.columns,
             self.options["contradictions"],
             self.request,
             inputs,
@@ -142,8 +134,68 @@ class CensusPublishing(TablesPublishing):
 
     def sentences(self, release: Any) -> list[str]:
         """Say which relations may not hold."""
-        unkept = [", ".join(some) for some in self.file.relations.list_unkept()]
+        unkept = [", ".join(some) for some in self.source.margins.list_unkept()]
         return [UNKEPT.format("; ".join(unkept))] if unkept else []
+
+
+class ColumnsPublishing(CensusPublishing):
+    """A run in which all columns are those of one table."""
+
+    source: CensusFile
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        context = click.get_current_context()
+        preset = options["preset"]
+        if given := [name for name in NO_TABLES if options.get(name)]:
+            flag = given[0].replace("_", "-")
+            raise UsageError(
+                f"The columns of a census are its margins: leave --{flag} out. Tables with options "
+                "of their own are listed in a file (geodp census publish TABLES.toml).",
+                code="census-option",
+            )
+        self.source = _relate(options, preset)
+        # Of the layout, which is in the header: a run that is completed reads no rows.
+        persons = {"value": (self.source.persons,)} if options["all_columns"] else {}
+        self.inferred = complete(context, options, lambda _: persons) or self.inferred
+        check_applicable(context)
+        self.grid = grid_of(options)
+        self.request = self.read_request(method=options["method"])
+
+    def read_tables(self) -> CensusTables:
+        """Read all columns."""
+        from geodp.io.read.table import Table
+
+        asked, hidden = self.options, self.source.relations.hidden
+        # A mark that hides a count is none of nobody, whoever says so.
+        missing = tuple(one for one in asked["missing"] if one not in hidden)
+        plain = {**asked, "value": (), "missing": missing}
+        reader = make_reader(plain, self.grid, self.request.key)
+        if not isinstance(reader, Table):
+            raise UsageError(
+                "A census is read from tables with a row for each cell.", code="census-no-table"
+            )
+        return self.source.read(reader, asked["inputs"], asked["contradictions"])
+
+
+class ListedPublishing(CensusPublishing):
+    """A run in which a file lists the tables."""
+
+    source: ListedTables
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        from geodp.kinds.census.running.sources import ListedTables
+
+        super().__init__(options, seconds)
+        options.pop("preset")
+        self.source = ListedTables.of(options)
+        self.files = self.source.files
+        self.grid = self.source.ground
+        self.request = self.read_request(method=options["method"])
+
+    def read_tables(self) -> CensusTables:
+        """Read all tables that are listed."""
+        return self.source.read(self.options["contradictions"], self.request.key)
 
 
 UNKEPT = (
