@@ -50,6 +50,7 @@ BENCHMARKS = {
     "flow_unit_hours": "flows between areal units by hour, compared with every hour apart",
     "households": "persons and households together, compared with two releases and with truncation",
     "table": "the whole table of a census in one release, compared with each column apart",
+    "together": "persons, sex and age, and households in one release, compared with each apart",
     "read": "CPU time of records to counts of cells, compared with DuckDB and Polars",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
 }
