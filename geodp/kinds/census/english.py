@@ -40,6 +40,7 @@ PAGE: Mapping[str, str] = {
     "heading_always": "What always holds",
     "always_adds": "The parts of {name} add up to {of}, in every cell and so in every area.",
     "always_within": "{name} divides the part {within} of {of} alone.",
+    "always_possible": "Each household has a reference person, and at most {size} persons.",
     "always_most": "Households are at most as many as persons.",
     "script_needed": "Choosing columns needs JavaScript; the map and the table of the first "
     "columns are readable without.",

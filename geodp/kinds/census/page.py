@@ -297,6 +297,8 @@ def _list_always(margins: Margins, page: Page) -> Iterator[str]:
         yield page["always_adds"].format(name=one.name, of=one.of)
         if one.within:
             yield page["always_within"].format(name=one.name, of=one.of, within=one.within)
+        if one.max_size:
+            yield page["always_possible"].format(size=one.max_size)
     if margins.households:
         yield page["always_most"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from geodp.cli.layout import complete
 from geodp.cli.options import inputs
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader
+from geodp.cli.recipes import cast_all
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
 from geodp.kinds.census.options import PUBLISHED
@@ -188,7 +190,7 @@ class ListedPublishing(CensusPublishing):
 
         super().__init__(options, seconds)
         options.pop("preset")
-        self.source = ListedTables.of(options)
+        self.source = ListedTables.of(options, partial(cast_all, click.get_current_context()))
         self.files = self.source.files
         self.grid = self.source.ground
         self.request = self.read_request(method=options["method"])

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.readers import make_reader, read
-from geodp.cli.recipes import cast_all, name_of_flag
+from geodp.cli.recipes import name_of_flag
 from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
+from geodp.io.read.layout.presets import read_text, read_toml
+from geodp.io.read.points import Points
 from geodp.kinds.census.inputs import CensusTables, name_columns, relate_margins
 from geodp.kinds.census.kind import Column
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margins
+from geodp.kinds.households.inputs import sizes_of
+from geodp.kinds.households.records import HouseholdRecords
 
 if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
+
+Convert = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 MEMBERS, MARGINS = "members", "margins"
 
@@ -66,13 +70,16 @@ class ListedTables:
     max_size: int
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> ListedTables:
+    def of(cls, options: dict[str, Any], convert: Convert) -> ListedTables:
         """Read the file; UsageError for one that lists something else.
 
-        ``options``: of the call, which hold where a table has none of its own.
+        Parameters
+        ----------
+        options : dict
+            Options of the call, which hold where a table has none of its own.
+        convert : callable
+            Returns options of a table as those of the call, and raises UsageError for others.
         """
-        from geodp.io.read.layout.presets import read_text, read_toml
-
         path = Path(options["inputs"][0])
         given = ("margin", "part", "households", "members", "household_margin", "all_columns")
         if any(options[name] for name in given) or len(options["inputs"]) > 1:
@@ -91,7 +98,9 @@ class ListedTables:
         records = {name: homes.pop(name) for name in RECORDS if name in homes}
         if MEMBERS in document and (records or not homes):
             raise UsageError(wrong)
-        made = {name: _complete(options, path.parent, one) for name, one in sections.items()}
+        made = {
+            name: _complete(options, path.parent, one, convert) for name, one in sections.items()
+        }
         if records:
             made[HOUSEHOLDS]["points"] = True
         return cls(
@@ -157,10 +166,6 @@ class ListedTables:
 
     def _read_records(self, key: NoiseKey | None) -> dict[str, Any]:
         """Count households, and the persons in them, from records of persons or households."""
-        from geodp.io.read.points import Points
-        from geodp.kinds.households.inputs import sizes_of
-        from geodp.kinds.households.records import HouseholdRecords
-
         options = self.options[HOUSEHOLDS]
         values = make_reader(options, self.ground, key).shared(Points)
         reader = HouseholdRecords.of(
@@ -175,10 +180,11 @@ class ListedTables:
         return {HOUSEHOLDS: streams.households, MEMBERS: streams.all_members}
 
 
-def _complete(call: dict[str, Any], folder: Path, section: dict[str, Any]) -> dict[str, Any]:
+def _complete(
+    call: dict[str, Any], folder: Path, section: dict[str, Any], convert: Convert
+) -> dict[str, Any]:
     """Return the options by which a table is read; ``folder``: where its paths begin."""
     section = {name_of_flag(name.replace("-", "_")): value for name, value in section.items()}
     inputs = section.pop("inputs")
     paths = [inputs] if isinstance(inputs, str) else [*inputs]
-    own = cast_all(click.get_current_context(), section)
-    return {**call, **own, "inputs": tuple(folder / one for one in paths)}
+    return {**call, **convert(section), "inputs": tuple(folder / one for one in paths)}
