@@ -93,7 +93,7 @@ class CutCells:
         return cls(cuts, spread, {name: one[:number] for name, one in found.items()}, polygons)
 
     def error_of(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what cut cells are expected to add to each polygon, and its standard error.
+        """Return the expected part of cut cells in each polygon, and its standard error.
 
         ``numbers``: float64[n] of the cells. Cells with their centre inside are in the sum already.
         """

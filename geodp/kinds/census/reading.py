@@ -118,7 +118,7 @@ class CensusFile:
 
     @property
     def margins(self) -> Margins:
-        """What divides what; UsageError for margins that do not go together."""
+        """The margins; UsageError where they do not go together."""
         some = [
             Margin(one.name, one.of, one.all_labels, one.within)
             for one in (margin.layout for margin in self.relations.margins)

@@ -216,7 +216,7 @@ class Preset:
 
     @property
     def related(self) -> TableLayout | None:
-        """How columns are related; None where the preset does not say it."""
+        """The relations of columns; None where the preset has none."""
         return TableLayout.of(f"In the preset {self.name}", self.table) if self.table else None
 
     def fits(self, met: Set[str], anyhow: Set[str]) -> bool:

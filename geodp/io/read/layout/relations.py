@@ -117,7 +117,7 @@ class RelatedMargin:
 
     @cached_property
     def sums(self) -> IntArray:
-        """Which parts each column adds up: int64[columns, parts], 0 or 1."""
+        """The parts that each column adds up: int64[columns, parts], 0 or 1."""
         some = [[part in parts for part in self.parts] for parts in self.columns.values()]
         return np.array(some, np.int64).reshape(len(self.columns), len(self.parts))
 
