@@ -78,7 +78,7 @@ class CutCells:
         """Find the cells that polygons cut, and look them up; see `cut_figures`."""
         cuts, polygons = find_cuts(release.counts.grid.places[0], shapes, finer), len(shapes)
         number = cuts.polygon.size
-        places = np.concatenate([cuts.place, cuts.beside.reshape(2, -1)], axis=1)
+        places = np.concatenate([cuts.place, cuts.neighbours.reshape(2, -1)], axis=1)
         key, place = keys_of_places(release.counts.grid, places, labels)
         sums = release.sums_of_cells
         found = {name: add_up(place, of_cells(key), 5 * number) for name, of_cells in sums.items()}
