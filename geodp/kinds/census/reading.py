@@ -203,7 +203,7 @@ class CensusFile:
             above[one.name] = population, outer.with_attribute(one.name, one.all_labels)
             parts = _solve(margin, counts[:, [at[name] for name in margin.columns]], contradictions)
             tables[population][one.name] = _count_parts(
-                outer.with_attribute(one.name, one.own), margin, cells, parts
+                outer.with_attribute(one.name, one.column_labels), margin, cells, parts
             )
         made = CensusTables.of(
             select(relations.persons),
