@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,43 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
     rule = ["---" if isinstance(value, str) else "---:" for value in rows[0].values()]
     lines = [header, rule, *([text(v) for v in row.values()] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def excerpt(
+    rows: Iterable[dict[str, Any]],
+    only: Mapping[str, Sequence[Any]] | None = None,
+    without: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """Leave the rows whose columns have one of the values of ``only``, without some columns.
+
+    Documents show excerpts; the screen and the saved figures have all rows.
+    """
+    conditions = (only or {}).items()
+    return [
+        {name: value for name, value in row.items() if name not in without}
+        for row in rows
+        if all(row[name] in values for name, values in conditions)
+    ]
+
+
+def least(
+    rows: Iterable[dict[str, Any]], by: Sequence[str], of: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Build a row for each combination of the columns ``by``: the smallest of the columns ``of``.
+
+    None, which is no figure, counts only where a group has nothing else.
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    return [
+        dict(zip(by, values, strict=True))
+        | {
+            name: min((row[name] for row in group if row[name] is not None), default=None)
+            for name in of
+        }
+        for values, group in groups.items()
+    ]
 
 
 def text(value: Any) -> str:

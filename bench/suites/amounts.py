@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.public import load
 from bench.parts import add_parts, choose_parts
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, least, markdown, table
 from geodp.accuracy.interval import USUAL, WORST_CASE
 from geodp.grid.region import Region
 from geodp.kinds.amounts.clip import find_dense_method
@@ -690,6 +690,39 @@ def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def excerpts(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Build the document's tables: of coverage, the least over all budgets."""
+    held = (*NAMES, "means known", "medians known")
+    lowest = {
+        part: lines(part, {part: least(result[part], ["released records"], held)})
+        for part in ("coverage", "differences")
+    }
+    sums: dict[str, dict[str, Any]] = {}
+    for row in result["sums"]:
+        line = sums.setdefault(row["areas"], {"areas": row["areas"], "goal": row["goal"]})
+        line[f"ratio at {row['epsilon']}"] = row["ratio"]
+    kept = ("share of sums", "median, 4 km", "cells of 500 and more", "8 km of 500 and more")
+    return {
+        "means": [row for row in result["means"] if row["areas"] != "cells of 100 to 199"],
+        "sums": [*sums.values()],
+        "medians": [row for row in result["medians"] if row["areas"] != "8 km"],
+        "shares": [{name: row[name] for name in kept} for row in result["shares"]],
+        **lowest,
+        "alone": [
+            {name: line[name] for name in ("epsilon", "map", "count", "sum", "mean")}
+            | {"worst case, least": f"{lowest_of(row):.1%}"}
+            for row, line in zip(result["alone"], lines("alone", result), strict=True)
+        ],
+        "cost": excerpt(result["cost"], without=["cells"]),
+    }
+
+
+def lowest_of(row: dict[str, Any]) -> float:
+    """Return the least share of worst-case intervals that hold, of all numbers."""
+    shares = (row[f"{name}, worst case"] for name in NAMES)
+    return min(share for share in shares if share is not None)
+
+
 def marks(part: str) -> tuple[str, str]:
     """Return the markers around a table of the document."""
     return f"<!-- bench:amounts:{part} -->", f"<!-- /bench:amounts:{part} -->"
@@ -698,6 +731,6 @@ def marks(part: str) -> tuple[str, str]:
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part in PARTS:
-        fill(DOCUMENT, marks(part), markdown(lines(part, result)))
+    for part, rows in excerpts(result).items():
+        fill(DOCUMENT, marks(part), markdown(rows))
     return result

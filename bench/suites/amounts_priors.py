@@ -27,7 +27,7 @@ from bench.suites.amounts import (
     name_of,
     truth_of_box,
 )
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, least, markdown, table
 from geodp.grid.region import Region
 from geodp.kinds.amounts.publish import prepare_amounts
 from geodp.kinds.amounts.streams import AmountTable
@@ -263,10 +263,25 @@ def show(result: dict[str, Any]) -> str:
     return "\n\n".join([f"{result['settings']['trials']} trials", *tables])
 
 
+def excerpts(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Build the document's tables: of coverage, the least over all places."""
+    useful = ["none", "earlier census", "earlier release"]
+    columns = ["1 km of 500 and more", "8 km of 500 and more", "cells of 500 and more"]
+    held = (*HELD, "means known")
+    covered = {
+        "coverage": least(result["coverage"], ["prior", "epsilon"], held),
+        "changes": least(result["changes"], ["epsilon"], held),
+    }
+    return {
+        "errors": excerpt(result["errors"], {"prior": useful}, columns),
+        **{part: [*lines(part, covered)] for part in covered},
+    }
+
+
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part in PARTS:
+    for part, rows in excerpts(result).items():
         marks = f"<!-- bench:amounts_priors:{part} -->", f"<!-- /bench:amounts_priors:{part} -->"
-        fill(DOCUMENT, marks, markdown([*lines(part, result)]))
+        fill(DOCUMENT, marks, markdown(rows))
     return result

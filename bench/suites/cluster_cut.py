@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import geodp
 from bench.inputs import synthetic
-from bench.tables import fill_saved, markdown, table
+from bench.tables import excerpt, fill_saved, markdown, table
 from geodp.cluster import partitions
 from geodp.cluster.api import Partitions, publish
 from geodp.cluster.partitions import TreePartition, partition_of
@@ -203,5 +203,9 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
-    fill_saved(SAVED, DOCUMENT, DRIVER, lambda result: markdown(result["driver"]))
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    fill_saved(SAVED, DOCUMENT, DRIVER, lambda saved: markdown(excerpt(saved["driver"], ENDS)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, lambda saved: markdown(excerpt(lines(saved), ENDS)))
+
+
+ENDS = {"ranges": [64, 400]}
+"""Rows that the document shows."""

@@ -12,9 +12,9 @@ import numpy as np
 import geodp
 from bench.inputs.hours import HOURS, add_hours
 from bench.inputs.trips import load_taxis
-from bench.suites.flow_units import between_units, draw_regions, lines, share_right
+from bench.suites.flow_units import ENDS, between_units, draw_regions, lines, share_right
 from bench.suites.flow_units import show as show
-from bench.tables import fill_saved, markdown
+from bench.tables import excerpt, fill_saved, markdown
 from geodp.grid.grid import Grid
 from geodp.kinds.flows.zones import pairs_of, zones_of
 from geodp.privacy.key import NoiseKey
@@ -144,4 +144,11 @@ def cover(true: CountTable, most: int, keys: list[NoiseKey]) -> dict[str, float]
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
+
+
+def section(result: dict[str, Any]) -> str:
+    """Format the document's table."""
+    return markdown(
+        excerpt(lines(result), {"units": ENDS}, ["origins", "empty", "missing", "width"])
+    )

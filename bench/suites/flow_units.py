@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import geodp
 from bench.inputs.trips import load_taxis
-from bench.tables import fill_saved, markdown, table
+from bench.tables import excerpt, fill_saved, markdown, table
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
 from geodp.kinds.flows.zones import pairs_of
@@ -164,4 +164,15 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
+
+
+ENDS = (100, 492, 959)
+"""Numbers of units that the document shows."""
+
+
+def section(result: dict[str, Any]) -> str:
+    """Format the document's table."""
+    return markdown(
+        excerpt(lines(result), {"units": ENDS}, ["pairs", "right, blocks of 16", "width"])
+    )

@@ -29,7 +29,7 @@ from bench.inputs.trips import (
     make_radiation,
 )
 from bench.parts import add_parts, choose_parts
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, least, markdown, table
 from geodp.grid.region import Region
 from geodp.kinds.flows import estimator, zones
 from geodp.kinds.flows.estimator import FLAT, estimate_flows, round_table
@@ -696,7 +696,61 @@ def show(result: dict[str, Any]) -> str:
 def fill_document() -> None:
     """Fill the document's tables from the saved figures."""
     result = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part in PARTS:
-        if part in result:
-            marks = f"<!-- bench:flows:{part} -->", f"<!-- /bench:flows:{part} -->"
-            fill(DOCUMENT, marks, markdown(result[part]))
+    for part, rows in excerpts(result).items():
+        marks = f"<!-- bench:flows:{part} -->", f"<!-- /bench:flows:{part} -->"
+        fill(DOCUMENT, marks, markdown(rows))
+
+
+def excerpts(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Build the document's tables: of intervals, the least coverage over sizes of squares."""
+    mirrored = ("geodp.flows", "tree on pairs (geodp publish)", "gravity alone")
+    placed = [
+        row
+        for row in result["placed"]
+        if row["method"] not in SIMILAR
+        and (row["table"] != "destinations mirrored" or row["method"] in mirrored)
+    ]
+    kinds = [
+        {name: row[name] for name in ("trips", "method")}
+        | {"least held": min(row[f"held {side}"] for side in REGION_SIDES)}
+        | {"width 1": row["width 1"]}
+        for row in result["kinds-held"]
+    ]
+    # Others are among the kinds.
+    others = {row["table"] for row in result["coverage"]} - {row["trips"] for row in kinds}
+    coverage = [row for row in result["coverage"] if row["table"] in others]
+    return {
+        "placed": excerpt(
+            placed, without=["right 2", "right 4", "error 2", "error 4", "empty", "missing"]
+        ),
+        "kinds": excerpt(result["kinds"], without=["most trips", "right 2", "bias 4", "bias 8"]),
+        "kinds-held": kinds,
+        "hours": excerpt(
+            result["hours"],
+            without=["right 2", "right 4", "all hours 2", "all hours 4", "origins 8", "missing"],
+        ),
+        "coverage": held_of(coverage, ["table", "most trips"]),
+        "concentrated": held_of(result["concentrated"], ["partners of a zone", "most trips"]),
+        "hourly": held_of(result["hourly"], ["most trips"]),
+        "screenlines": excerpt(
+            result["screenlines"], {"trips": ["one way"]}, ["trips", "estimates"]
+        ),
+        "reach": excerpt(result["reach"], {"table": ["taxis"], "trips": REACHED}, ["table"]),
+        "priors": excerpt(result["priors"], without=["right 2", "right 4", "pairs", "held"]),
+        "large": result["large"],
+    }
+
+
+REACHED = ("within a zone", "longer than 30", "longer than 50")
+"""Distances that the document shows."""
+
+SIMILAR = ("the same, no law of distance", "occupied pairs above a threshold")
+"""Methods that the document leaves out: they are nearly as good as others that it shows."""
+
+
+def held_of(rows: list[dict[str, Any]], by: list[str]) -> list[dict[str, Any]]:
+    """Build a row for each table: the least coverage over sizes of squares, and the least width."""
+    return [
+        {name: row[name] for name in by} | {"least held": row["held"], "width 1": row["width"]}
+        for row in least(rows, by, ["held", "width"])
+    ]

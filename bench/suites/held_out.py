@@ -10,7 +10,7 @@ from bench.inputs import derived
 from bench.suites.methods import names
 from bench.suites.shares import DOCUMENT
 from bench.suites.sparsest import compare
-from bench.tables import fill_saved, markdown, table
+from bench.tables import excerpt, fill_saved, markdown, table
 
 TITLE = """\
 Mean absolute errors over those of the paper's method, on maps by which neither levels nor shares
@@ -71,4 +71,15 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
+
+
+def section(result: dict[str, Any]) -> str:
+    """Format the document's table: the default alone."""
+    return markdown(
+        excerpt(
+            lines(result),
+            {"method": ["pyramid"], "epsilon": ["0.1"]},
+            ["n", "epsilon", "signal", "method", "largest"],
+        )
+    )

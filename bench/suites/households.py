@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.public import load_households
 from bench.parts import add_parts, choose_parts
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, least, markdown, table
 from geodp.accuracy.interval import USUAL, WORST_CASE
 from geodp.grid.region import Region
 from geodp.kinds.households import streams as of_streams
@@ -350,6 +350,9 @@ def show(result: dict[str, Any]) -> str:
 PARTS = ("errors", "bias", "coverage", "full")
 """Tables of the document, by their markers."""
 
+COVERAGE = ("protected", "epsilon", "released households", "squares")
+"""First columns of the table of coverage."""
+
 
 def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the lines of a table."""
@@ -357,8 +360,7 @@ def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
         shares = ("persons", "households", "mean size", "estimable")
         return [
             {
-                **{name: row[name] for name in ("protected", "epsilon", "released households")},
-                "squares": row["squares"],
+                **{name: row[name] for name in COVERAGE if name in row},
                 **{n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares},
             }
             for row in result["coverage"]
@@ -388,6 +390,23 @@ def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+def excerpts(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Build the document's tables: of coverage, the least over both budgets."""
+    methods = ["two releases, half of the budget each", "geodp.households"]
+    by = ["protected", "released households"]
+    held = least(result["coverage"], by, ["persons", "households", "mean size", "estimable"])
+    return {
+        "errors": [
+            row
+            for row in excerpt(lines("errors", result), without=["persons 256", "households 256"])
+            if "to 3 persons" not in row["method"]
+        ],
+        "bias": excerpt(lines("bias", result), {"method": methods}),
+        "coverage": lines("coverage", {"coverage": held}),
+        "full": lines("full", result),
+    }
+
+
 def marks(part: str) -> tuple[str, str]:
     """Return the markers around a table of the document."""
     return f"<!-- bench:households:{part} -->", f"<!-- /bench:households:{part} -->"
@@ -396,6 +415,6 @@ def marks(part: str) -> tuple[str, str]:
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part in PARTS:
-        fill(DOCUMENT, marks(part), markdown(lines(part, result)))
+    for part, rows in excerpts(result).items():
+        fill(DOCUMENT, marks(part), markdown(rows))
     return result

@@ -17,7 +17,7 @@ from bench.inputs import public
 from bench.measure.errors import by_area, mean_and_error
 from bench.measure.squares import PLACES, SIDES, hold_squares
 from bench.parts import add_parts, choose_parts
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, least, markdown, table
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
@@ -75,10 +75,39 @@ def show(result: dict[str, Any]) -> str:
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part in PARTS:
-        if result[part]:
-            fill(DOCUMENT, marks(part), markdown(lines(part, result[part])))
+    for part, rows in excerpts(result).items():
+        fill(DOCUMENT, marks(part), markdown(rows))
     return result
+
+
+def excerpts(result: dict[str, Any]) -> dict[str, Rows]:
+    """Build the document's tables: of coverage, the least over all pairs."""
+    between = [f"2^{i}" for i in (2, 6, 10, 12, 14, 16)]
+    priors = [row for row in lines("priors", result["priors"]) if row["prior"] not in USELESS]
+    squares = [
+        {"epsilon": row["epsilon"], "squares": row["place"]}
+        | dict(zip(map(str, SIDES), row["held"], strict=True))
+        for row in result["coverage"]
+    ]
+    sides, ends = [*map(str, SIDES)], [*PAIRS][::2]
+    return {
+        "pairs": excerpt(lines("pairs", result["pairs"]), without=[*between, "2^18"]),
+        "priors": excerpt(priors, {"": ends}, ["epsilon", *between, "2^8", "2^18"]),
+        "settings": excerpt(
+            lines("settings", result["settings"]),
+            {"": ends},
+            ["epsilon", *between[:3], *between[4:]],
+        ),
+        "towns": excerpt(lines("towns", result["towns"]), without=["epsilon"]),
+        "coverage": [
+            {name: f"{value:.1%}" if name in sides else value for name, value in row.items()}
+            for row in least(squares, ["epsilon", "squares"], sides)
+        ],
+    }
+
+
+USELESS = ("gazetteer of towns", "uniform", "mirrored", "shuffled")
+"""Priors with which every error of the document's table is that without a prior."""
 
 
 def marks(part: str) -> tuple[str, str]:

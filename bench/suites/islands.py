@@ -14,7 +14,7 @@ from bench.suites.settlements import DOCUMENT
 from bench.suites.shares import OBJECTIVES
 from bench.suites.shares_bound import PAPER
 from bench.suites.sparsest import by_family
-from bench.tables import fill_saved, markdown, table
+from bench.tables import excerpt, fill_saved, markdown, table
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
@@ -70,4 +70,15 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
+
+
+def section(result: dict[str, Any]) -> str:
+    """Format the document's table, at the smaller budget."""
+    return markdown(
+        excerpt(
+            lines(result),
+            {"epsilon": ["0.1"], "map": ["kanto", "germany-1km", "samoa-100m"]},
+            ["epsilon"],
+        )
+    )

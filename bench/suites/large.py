@@ -21,7 +21,7 @@ from bench.measure import refinement as refining
 from bench.measure.refinement import METHODS
 from bench.measure.spilling import count_spilled
 from bench.suites.speed_parts import Rows
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, markdown, table
 
 TITLE = """\
 Refinements each alone in a process, on all processors; then raw records from Parquet to cells;
@@ -229,7 +229,10 @@ def sections(result: dict[str, Any]) -> dict[str, str]:
     note = ""
     if result["settings"]["scale"] != 1:
         note = f"\n\n**Figures of a run at {result['settings']['scale']:g} of the size.**"
-    return {part: markdown(LINES[part](result[part])) + note for part in LINES}
+    return {
+        part: markdown(excerpt(lines(result[part]), without=HIDDEN)) + note
+        for part, lines in LINES.items()
+    }
 
 
 def _refinement(rows: Rows) -> Rows:
@@ -290,6 +293,9 @@ def _publishing(rows: Rows) -> Rows:
 def _gb(row: dict[str, Any], name: str) -> float | None:
     return row[name] / 1e9 if name in row else None
 
+
+HIDDEN = ("m+", "nodes", "people", "bytes", "file, GB", "of the process, GB", "limit, GB")
+"""Columns that the document leaves out."""
 
 LINES = {"refinement": _refinement, "records": _records, "publishing": _publishing}
 """Functions that build the lines of each table."""

@@ -19,7 +19,7 @@ from bench.baselines.local import BASELINES
 from bench.inputs import public
 from bench.measure import cost
 from bench.measure.refinement import child
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, markdown, table
 from geodp.grid.grid import Grid
 from geodp.local.collect import aggregate, publish, randomize
 from geodp.local.files import write_reports
@@ -124,7 +124,8 @@ def fill_document() -> None:
     saved = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, markdown(lines(saved)))
     if saved["kanto"]:
-        fill(DOCUMENT, MAP_MARKS, markdown(errors(saved)))
+        rows = excerpt(errors(saved), {"epsilon": ["1/2", "3"]})
+        fill(DOCUMENT, MAP_MARKS, markdown(rows))
 
 
 def errors(result: dict[str, Any]) -> list[dict[str, Any]]:

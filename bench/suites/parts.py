@@ -16,7 +16,7 @@ from bench.inputs import public
 from bench.inputs.regions import draw_areas
 from bench.suites.attributes import budgets
 from bench.suites.methods import names
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, markdown, table
 from geodp.accuracy.interval import Z
 from geodp.accuracy.part_errors import spread
 from geodp.grid.joint import split_grid
@@ -234,10 +234,15 @@ def compare(source: geodp.CountTable, epsilon: Fraction, trials: int) -> list[di
     return rows
 
 
+def place_of(row: dict[str, Any]) -> str:
+    """Return the place of a row's map, which its title begins with."""
+    return str(row["map"]).partition(",")[0]
+
+
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of the document's first table."""
     return [
-        {name: row[name] for name in ("map", "epsilon")}
+        {"map": place_of(row), "epsilon": row["epsilon"]}
         | {name: f"{100 * row[name]:.1f}" for name in KINDS}
         for row in result["rows"]
     ]
@@ -247,6 +252,7 @@ def apart(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of its second table."""
     return [
         {name: f"{value:.2f}" if isinstance(value, float) else value for name, value in row.items()}
+        | {"map": place_of(row)}
         for row in result["differences"]
     ]
 
@@ -254,7 +260,7 @@ def apart(result: dict[str, Any]) -> list[dict[str, Any]]:
 def errors(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of its third table."""
     return [
-        {name: row[name] for name in ("map", "epsilon", "method")}
+        {"map": place_of(row), "epsilon": row["epsilon"], "method": row["method"]}
         | {name: f"{row[name]:,.0f}" if row[name] >= 100 else f"{row[name]:.3g}" for name in ERRORS}
         for row in result["areas"]
     ]
@@ -269,6 +275,21 @@ def held(result: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def least_held(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the document's rows of it: the least share over maps and budgets, and the widest."""
+    table_lines = []
+    for name in dict.fromkeys(row["areas"] for row in result["intervals"]):
+        rows = excerpt(result["intervals"], {"areas": [name]})
+        line: dict[str, Any] = {"areas": name}
+        for of in dict.fromkeys(row["of"] for row in rows):
+            held, width = (
+                [row[figure] for row in rows if row["of"] == of] for figure in ("held", "width")
+            )
+            line[of] = f"{100 * min(held):.1f} % ({max(width):.1f})"
+        table_lines.append(line)
+    return table_lines
+
+
 def show(result: dict[str, Any]) -> str:
     """Format all tables."""
     return "\n\n".join([table(part(result)) for part in (lines, apart, errors, held)])
@@ -277,6 +298,7 @@ def show(result: dict[str, Any]) -> str:
 def fill_document() -> None:
     """Fill the document's tables with the saved figures."""
     saved = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, f"{markdown(lines(saved))}\n\n{markdown(apart(saved))}")
-    fill(DOCUMENT, MARKS_OF_ERRORS, markdown(errors(saved)))
-    fill(DOCUMENT, MARKS_OF_AREAS, markdown(held(saved)))
+    large = excerpt(apart(saved), {"cells of an area": [max(CELLS)]}, ["cells of an area"])
+    fill(DOCUMENT, MARKS, f"{markdown(lines(saved))}\n\n{markdown(large)}")
+    fill(DOCUMENT, MARKS_OF_ERRORS, markdown(excerpt(errors(saved), {"method": METHODS[:3]})))
+    fill(DOCUMENT, MARKS_OF_AREAS, markdown(least_held(saved)))

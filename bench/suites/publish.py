@@ -20,7 +20,7 @@ from bench.measure import peers_of_formats, phases
 from bench.suites.large import write_cells
 from bench.suites.publish_figure import draw
 from bench.suites.speed_parts import Rows
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, markdown, table
 
 TITLE = """\
 Seconds of processor time, user and system, of entire commands, each in its own process: the
@@ -242,6 +242,10 @@ def by_phase(result: dict[str, Any]) -> Rows:
     return lines
 
 
+ALONE = [phase for phase in phases.PHASES if phase not in peers_of_formats.PEERS]
+"""Phases that no other library has."""
+
+
 def _across(rows: Rows, inputs: list[str], phase: str) -> dict[str, float | None]:
     took = {row["input"]: row.get("cpu_seconds") for row in rows if row["phase"] == phase}
     # A format that was not written has time 0, which is shown as missing.
@@ -273,7 +277,11 @@ def sections(result: dict[str, Any]) -> dict[str, str]:
     )
     if machine["load"] and machine["load"] > machine["processors"] / 2:
         caption += " **The machine was busy with other work: figures of a quiet one are lower.**"
+    # The picture has all phases; the table those that other libraries have too.
+    rows = [line for line in by_phase(result) if line["phase"] not in ALONE]
     return {
-        "commands": markdown(commands(result)),
-        "phases": f"{markdown(by_phase(result))}\n\n{caption}",
+        "commands": markdown(
+            excerpt(commands(result), without=["occupied", "verify, GB", "report, GB", ""])
+        ),
+        "phases": f"{markdown(rows)}\n\n{caption}",
     }

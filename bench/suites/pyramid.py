@@ -12,7 +12,7 @@ from bench.inputs import public
 from bench.parts import add_parts, choose_parts
 from bench.suites import pyramid_parts
 from bench.suites.pyramid_parts import LARGEST_MEASURED, PAPER, PYRAMID, Rows
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, markdown, table
 
 TITLE = """\
 The pyramid (default settings if not named), mean absolute errors of blocks of 2^0 ... 2^12 cells.
@@ -71,10 +71,49 @@ def show(result: dict[str, Any]) -> str:
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part in PARTS:
-        if result[part]:
-            fill(DOCUMENT, marks(part), markdown(LINES[part](result[part])))
+    for part, rows in excerpts(result).items():
+        fill(DOCUMENT, marks(part), markdown(rows))
     return result
+
+
+def excerpts(result: dict[str, Rows]) -> dict[str, Rows]:
+    """Build the document's tables: the smaller budget, few sizes, and the farthest plan."""
+    tables = {part: LINES[part](result[part]) for part in PARTS}
+    between = ["2^2", "2^6", "2^10", "2^14", "2^16"]
+    small = [*between[:3], "n", "epsilon", "2^12", "output cells"]
+    return {
+        "kanto": excerpt(tables["kanto"], {"": [f"`{method}`" for method in SHOWN]}, between),
+        "domains": tables["domains"][:1],
+        "ratios": excerpt(tables["ratios"], {"epsilon": ["0.1"], "table": EXTREMES}, small),
+        "large": excerpt(
+            tables["large"],
+            {"epsilon": ["0.1"]},
+            ["epsilon", *small[:4], *(f"RMSE 2^{i}" for i in (0, 8, 16, 24))],
+        ),
+        "gaussian": [
+            {name: str(value).partition(" ")[0] for name, value in row.items()}
+            for row in excerpt(tables["gaussian"], without=between)
+        ],
+        "gains": excerpt(
+            tables["gains"],
+            {"standard error of": [GAIN], "epsilon": ["0.1"]},
+            ["standard error of", "epsilon", "median size"],
+        ),
+        "planned": tables["planned"],
+    }
+
+
+EXTREMES = [
+    public.SOURCES[name].title
+    for name in ("kanto", "europe-2018-9-8", "samoa-100m", "flow", "taxi")
+]
+"""Tables that the document shows: a dense one, and those where the pyramid gains least."""
+
+SHOWN = (PAPER, PYRAMID, "pyramid:setting=fine", "laplace")
+"""Methods of the paper's window that the document shows."""
+
+GAIN = "pyramid, pure / quadtree, Gaussian"
+"""Standard errors whose ratio the document shows."""
 
 
 def marks(part: str) -> tuple[str, str]:
@@ -182,28 +221,27 @@ def _gaussian(rows: Rows) -> Rows:
 
 def _planned(rows: Rows) -> Rows:
     """Compute how far off plans are: for sizes that are measured well enough, and for others."""
-    lines = []
+    deviations, others = [], []
     for row in rows:
         each = list(zip(row["areas"], row["ratio"], row["ratio_se"], strict=True))
         # A plan is only judged where its ratio is measured exactly enough.
         sure = [(abs(r - 1), e, cells) for cells, r, e in each if e < SURE]
-        deviation, error, cells = max(sure)
-        others = [abs(r - 1) / e for _, r, e in each if e >= SURE]
-        lines.append(
-            {
-                "plan": f"`{row['spec']}`",
-                "well measured": f"2^0 ... {_power(max(cells for _, _, cells in sure))}",
-                "farthest off": f"{deviation:.2%} ± {error:.2%}, {_power(cells)}",
-                "others, in standard errors": _decimals(max(others), 1) if others else "-",
-            }
-        )
-    return lines
+        deviations.append(max(sure))
+        others += [abs(r - 1) / e for _, r, e in each if e >= SURE]
+    deviation, error, cells = max(deviations)
+    return [
+        {
+            "plans": len(rows),
+            "farthest off": f"{deviation:.2%} ± {error:.2%}, {_power(cells)}",
+            "others, in standard errors": _decimals(max(others), 1),
+        }
+    ]
 
 
 def _gains(rows: Rows) -> Rows:
     names = {
         "over_paper": "topdown, pure / quadtree, Gaussian",
-        "over_pyramid": "pyramid, pure / quadtree, Gaussian",
+        "over_pyramid": GAIN,
         "wide_over_quadtree": "16-ary, Gaussian / quadtree, Gaussian",
     }
     lines = []

@@ -22,7 +22,7 @@ from bench.measure.simulation import FRESH, public_key
 from bench.suites import held_out
 from bench.suites.methods import names
 from bench.suites.shares import DOCUMENT
-from bench.tables import fill_saved, markdown, table, text
+from bench.tables import excerpt, fill_saved, markdown, table, text
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
@@ -166,4 +166,19 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
+
+
+def section(result: dict[str, Any]) -> str:
+    """Format the document's table: errors of some maps, without the former version."""
+    rows = [row for row in result["rows"] if row["map"] in SHOWN and row["method"] != "version 4"]
+    table_lines = [
+        {key: row[key] for key in ("map", "budget", "method")}
+        | dict(zip(row["regions"], row["mae"], strict=True))
+        for row in rows
+    ]
+    return markdown(excerpt(table_lines, without=["polygons of 64 to 512 cells"]))
+
+
+SHOWN = ("kanto", "kanto-foreigners")
+"""Maps of the document's table: a dense one, and a sparse one that nothing was chosen by."""

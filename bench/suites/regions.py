@@ -16,7 +16,7 @@ from bench.inputs import public
 from bench.inputs.families import draw_families
 from bench.measure.regions import MapDifference
 from bench.suites.methods import names
-from bench.tables import fill_saved, markdown, table, text
+from bench.tables import excerpt, fill_saved, markdown, table, text
 from geodp.table.proxy import Proxy
 
 TITLE = """\
@@ -142,12 +142,19 @@ def lines(result: dict[str, Any], name: str, best: str) -> list[dict[str, Any]]:
     return list(line_of.values())
 
 
+BETWEEN = ("cells 2^2", "cells 2^6", "cells 2^8", "cells 2^12")
+"""Sizes of blocks that the document leaves out."""
+
+ALWAYS = ("topdown", "pyramid", "AG, as its authors have it")
+"""Methods that the document shows even where others are better."""
+
+
 def section(result: dict[str, Any]) -> str:
-    """Format the document's tables, one for each map, and refusals."""
-    parts = [
-        f"{public.SOURCES[name].title}:\n\n{markdown(lines(result, name, '**'))}"
-        for name in _maps(result)
-    ]
+    """Format the document's tables, one for each map, of methods that are best somewhere."""
+    best = {row["peer"] for row in result["rows"] if row["best"] and row["regions"] not in BETWEEN}
+    shown = {"method": [*best, *ALWAYS]}
+    tables = {name: excerpt(lines(result, name, "**"), shown, BETWEEN) for name in _maps(result)}
+    parts = [f"{public.SOURCES[name].title}:\n\n{markdown(rows)}" for name, rows in tables.items()]
     refused = ", ".join(f"`{method}`" for method in result["refused"])
     sentence = f"Not measured, as they refuse domains of this size: {refused}."
     return "\n\n".join([*parts, *[sentence] * bool(refused)])

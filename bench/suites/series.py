@@ -16,7 +16,7 @@ import geodp
 from bench.inputs.series import load_months
 from bench.measure.errors import by_area, mean_and_error
 from bench.measure.squares import PLACES, SIDES, hold_squares
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, markdown, table
 from geodp.errors import UsageError
 from geodp.kinds.series.smoothing import Mode
 from geodp.privacy.loss import rational
@@ -151,6 +151,10 @@ def marks(part: str) -> tuple[str, str]:
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part in PARTS:
-        fill(DOCUMENT, marks(part), markdown(lines(part, result)))
+    errors = [
+        line | {"least gain": row["least"]}
+        for line, row in zip(lines("mae", result), result["rows"], strict=True)
+    ]
+    fill(DOCUMENT, marks("mae"), markdown(excerpt(errors, without=["2^2", "2^6", "2^10"])))
+    fill(DOCUMENT, marks("coverage"), markdown(lines("coverage", result)))
     return result

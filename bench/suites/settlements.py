@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.suites.methods import names
 from bench.suites.settlements_bound import find_min_loss
-from bench.tables import fill_saved, markdown, table
+from bench.tables import excerpt, fill_saved, markdown, table
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
@@ -219,4 +219,13 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
+
+
+def section(result: dict[str, Any]) -> str:
+    """Format the document's table: nobody else within 32 km, and the bound."""
+    alone = {
+        "version": [max(row["version"] for row in result["rows"])],
+        "alone": ["32 km", "known"],
+    }
+    return markdown(excerpt(lines(result), alone, ["version", "epsilon", "alone"]))

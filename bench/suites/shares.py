@@ -26,7 +26,7 @@ from bench.suites.shares_bound import (
     TABLES,
     first_large,
 )
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, markdown, table
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.levels import FEW_BITS, default_levels
@@ -306,7 +306,30 @@ def bound(result: dict[str, Any]) -> list[dict[str, Any]]:
     return shares_bound.lines(result["bound"])
 
 
-SHOWN = {"shares": lines, "shares:means": means, "shares:bound": bound}
+def choices(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the document's rows: the choice of other maps, at the smaller budget."""
+    rows = [row for row in lines(result) if row["plan"] != "R"]
+    return excerpt(rows, {"epsilon": ["0.1"]}, ["epsilon", "signal", "plan"])
+
+
+def families(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the document's rows of means: of families of regions, without classes of polygons."""
+    return [row for row in means(result) if not row["regions"].startswith("polygons of")]
+
+
+def farthest(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the document's rows of aligned blocks: the worst table of each size of the domain."""
+    worst_of: dict[int, dict[str, Any]] = {}
+    for row in result["bound"]:
+        ratio, *_ = shares_bound.worst(row, shares_bound.first_large(row["bits"]))
+        held = worst_of.setdefault(row["bits"], {"ratio": 0.0})
+        if ratio > held["ratio"]:
+            worst_of[row["bits"]] = {"ratio": ratio, "row": row}
+    rows = [worst_of[bits]["row"] for bits in sorted(worst_of)]
+    return excerpt(shares_bound.lines(rows), without=["2^2", "2^4", "2^6", "2^8", "2^10", "2^14"])
+
+
+SHOWN = {"shares": choices, "shares:means": families, "shares:bound": farthest}
 """Tables of the document, by their markers."""
 
 

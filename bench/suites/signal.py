@@ -19,7 +19,7 @@ from bench.suites.methods import names
 from bench.suites.shares import DOCUMENT, OBJECTIVES, limits_of
 from bench.suites.shares_bound import ENOUGH, LARGE, PAPER, SMALL, first_large
 from bench.suites.sparsest import by_family
-from bench.tables import fill_saved, markdown, table
+from bench.tables import excerpt, fill_saved, markdown, table
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.levels import default_levels
@@ -212,4 +212,13 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
+
+
+def section(result: dict[str, Any]) -> str:
+    """Format the document's table, without the best pyramids."""
+    return markdown(
+        excerpt(
+            lines(result), without=["n", "signal", "cells", "municipalities", "best", "elsewhere"]
+        )
+    )

@@ -19,7 +19,7 @@ from bench.measure.simulation import FRESH, ErrorRatio, PlanSimulation, Simulate
 from bench.suites.methods import names
 from bench.suites.shares import DOCUMENT, TARGETS
 from bench.suites.shares_bound import MAX_RELATIVE_ERROR, PAPER, first_large
-from bench.tables import fill_saved, markdown, table
+from bench.tables import excerpt, fill_saved, markdown, table
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.loss import rational
@@ -246,4 +246,11 @@ def show(result: dict[str, Any]) -> str:
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
+
+
+def section(result: dict[str, Any]) -> str:
+    """Format the document's table, without the best pyramids."""
+    best = {(row["map"], row["regions"]): f"{row['best']:.2f}" for row in result["rows"]}
+    rows = [row | {"best": best[row["map"], row["regions"]]} for row in lines(result)]
+    return markdown(excerpt(rows, without=["below all"]))

@@ -12,7 +12,7 @@ from bench.measure import instructions, machine, refinement
 from bench.parts import add_parts, choose_parts
 from bench.suites import speed_growth, speed_parts
 from bench.suites.speed_parts import FULL, QUICK, Rows, Sizes
-from bench.tables import fill, markdown, paragraph, table, text
+from bench.tables import excerpt, fill, markdown, paragraph, table
 
 TITLE = """\
 Ratios within one run: libraries take turns, each figure is the least of some rounds, and all is
@@ -77,9 +77,8 @@ def measure(
 def yardsticks(result: dict[str, Any]) -> Rows:
     """Compute the yardsticks of a method, a row for each: ratios within one run, and counts.
 
-    They are time over that of the noise alone, time of others over its own, instructions and bytes.
+    They are time over that of the noise alone, instructions and bytes.
     """
-    baselines = {row["baseline"]: row for row in result["baselines"]}
     # Instructions are missing where valgrind is not installed.
     counted = {row["method"]: row.get("a_node") for row in result["instructions"]}
     rows: Rows = []
@@ -100,7 +99,6 @@ def yardsticks(result: dict[str, Any]) -> Rows:
                 "instructions": counted.get(method),
                 "least_bytes": min(bytes_held),
                 "most_bytes": max(bytes_held),
-                **{name: row.get(f"over_{method}") for name, row in baselines.items()},
             }
         )
     return rows
@@ -137,13 +135,30 @@ def marks(part: str) -> tuple[str, str]:
     return f"<!-- bench:speed:{part} -->", f"<!-- /bench:speed:{part} -->"
 
 
+SHOWN = {
+    "memory": {"m": [10_000, 30_000, 4_000_000]},
+}
+"""Rows that the document shows, by part, where these are not all."""
+
+HIDDEN = {
+    "refinement": ["m", "m+", "without data", "floor, ns"],
+    "baselines": ["version", "seconds"],
+    "noise": ["uniforms and log, ns", "without cipher, ns", "exact / Generator"],
+    "memory": ["n", "peak, MB"],
+    "instructions": ["nodes"],
+}
+"""Columns that the document leaves out, by part."""
+
+
 def sections(result: dict[str, Any]) -> dict[str, str]:
-    """Format the document's parts, by name."""
-    parts = {
-        part: markdown(lines(result[part])) if result[part] else "Not measured."
+    """Format the document's parts, by name: growth is in a plot."""
+    return {
+        part: markdown(excerpt(lines(result[part]), SHOWN.get(part), HIDDEN.get(part, [])))
+        if result[part]
+        else "Not measured."
         for part, lines in LINES.items()
+        if part not in ("growth", "sort", "identical")
     }
-    return {"machine": describe_machine(result), **parts}
 
 
 def describe_machine(result: dict[str, Any]) -> str:
@@ -174,22 +189,17 @@ def summary(result: dict[str, Any]) -> str:
             "on all tables": f"{100 * row['least_floor']:.0f} to {100 * row['most_floor']:.0f} %",
             "instructions a node": row["instructions"],
             "bytes an output cell": f"{row['least_bytes']:.0f} to {row['most_bytes']:.0f}",
-            **{name: f"{text(row[name])} times" for name in COMPARED if row.get(name)},
         }
         for row in yardsticks(result)
     ]
     caption = (
         f"A map of 2^{example['bits']} cells, {example['occupied']:,} of them occupied by "
         f"{example['people']:,} people, at epsilon 1, on one thread: nanoseconds of a node, and "
-        "how much of that its noise alone takes, here and on all tables below; instructions of a "
-        "node and bytes of memory an output cell; and how many times longer others take, each on a "
-        "table of its own."
+        "how much of that its noise alone takes, here and on all tables below; and instructions of "
+        "a node and bytes of memory an output cell."
     )
     source = f"{describe_machine(result)} Measure again: `python -m bench speed --update`."
     return "\n\n".join([paragraph(caption), markdown(rows), paragraph(source)])
-
-
-COMPARED = ("T2, NumPy", "Laplace, NumPy", "Laplace, OpenDP", "Privelet, PyWavelets")
 
 
 def _refinement(rows: Rows) -> Rows:

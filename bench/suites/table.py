@@ -19,7 +19,7 @@ from bench.inputs.census import HIDDEN, MARGINS, REST, VARIABLES, CensusGrid, lo
 from bench.inputs.regions import draw_areas
 from bench.measure.cost import forget_peak, peak
 from bench.measure.errors import sums
-from bench.tables import fill, markdown, table
+from bench.tables import excerpt, fill, markdown, table
 from geodp.grid.region import Region
 from geodp.kinds.census.inputs import CensusTables
 from geodp.privacy.key import NoiseKey
@@ -422,6 +422,44 @@ TABLES: dict[str, Callable[[dict[str, Any]], list[dict[str, Any]]]] = {
 }
 
 
+def worst_intervals(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the document's rows of intervals: by budget, the least coverage and the widest."""
+    places = ("cells", *(f"{side} km" for side in SIDES), "municipalities")
+    table_lines = []
+    for budget in dict.fromkeys(row["budget"] for row in result["intervals"]):
+        rows = [row for row in result["intervals"] if row["budget"] == budget]
+        line: dict[str, Any] = {"budget": budget}
+        for place in places:
+            lowest = min(rows, key=lambda row: row[place])
+            width = max(row[f"{place} width"] for row in rows)
+            line[place] = f"{100 * lowest[place]:.1f} %, {lowest['variable']} ({width:.1f})"
+        table_lines.append(line)
+    return table_lines
+
+
+def worst_biases(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the document's rows of biases: by area, the largest of all variables."""
+    table_lines = []
+    for area in dict.fromkeys(row["area"] for row in result["bias"]):
+        rows = [row for row in result["bias"] if row["area"] == area]
+        line: dict[str, Any] = {"area": area}
+        for size in (name for name in rows[0] if name not in line and name != "variable"):
+            stated = [row for row in rows if row[size] is not None]
+            largest = max(stated, key=lambda row: abs(row[size]), default=None)
+            line[size] = largest and f"{largest[size]:+.1f}, {largest['variable']}"
+        table_lines.append(line)
+    return table_lines
+
+
+def ratios(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the document's rows of errors: without those of releases apart."""
+    return excerpt(errors(result), without=["cells apart", "squares apart", "regions apart"])
+
+
+EXTREMES = {"errors": ratios, "intervals": worst_intervals, "bias": worst_biases}
+"""Tables of which the document shows the worst rows."""
+
+
 def show(result: dict[str, Any]) -> str:
     """Format all tables."""
     settings = "  ".join(f"{name}: {value}" for name, value in result["settings"].items())
@@ -431,6 +469,6 @@ def show(result: dict[str, Any]) -> str:
 def fill_document() -> None:
     """Fill the document's tables with the saved figures."""
     saved = json.loads(SAVED.read_text(encoding="utf-8"))
-    for name, rows in TABLES.items():
+    for name, rows in (TABLES | EXTREMES).items():
         marks = f"<!-- bench:table:{name} -->", f"<!-- /bench:table:{name} -->"
         fill(DOCUMENT, marks, markdown(rows(saved)))

@@ -127,12 +127,12 @@ def with_options(*parts: Option | Iterable[Option]) -> Callable[[Command], Comma
 
 
 def _declare(one: Option) -> list[str]:
-    """Return what Click makes the names of an option of."""
+    """Return the flags and the name of an option, as Click declares them."""
     return [*one.others, one.flag, one.name]
 
 
 def _settings(one: Option) -> dict[str, Any]:
-    """Return what else Click takes for an option."""
+    """Return the other settings of an option, as Click names them."""
     settings: dict[str, Any] = {"is_flag": True} if one.type is bool else {"type": _type_of(one)}
     if one.type == "files":
         settings["callback"] = find_inputs

@@ -237,7 +237,7 @@ class PeriodsPublishing(TablesPublishing):
         return [*prepared.cells]
 
     def fields(self, release: Any) -> dict[str, Any]:
-        """Return what every period states, the periods, and the budget of each."""
+        """Return the fields of every period, the names of all periods, and the budget of each."""
         of_each = super().fields(release.releases[0])
         each = release.index.guarantee.each_spends
         return {**of_each, "periods": list(release.periods.names), "each": each}

@@ -318,8 +318,8 @@ def write(client: Any, partitions: Partitions, path: str | Path, **options: Any)
 def _prepare(client: Any, partitions: Partitions, options: dict[str, Any]) -> PreparedRun:
     """Prepare a release, and warn before it; options are keywords of :func:`publish`."""
     require_partitions(partitions)
-    given = {name: options.pop(name, None) for name in ("prior", "prior_source")}
-    prior = choose_prior(partitions.empty, *given.values())
+    prior_options = {name: options.pop(name, None) for name in ("prior", "prior_source")}
+    prior = choose_prior(partitions.empty, *prior_options.values())
     request = make_request(**{"method": "pyramid", **pick(make_request, options)}, prior=prior)
     prepared = prepare(client, partitions, request, Options(**options))
     # Between: the function that calls this, and the frame of its decorator.

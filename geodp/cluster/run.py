@@ -91,9 +91,9 @@ class Options:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        given = self.parts
-        if given is not None and (
-            isinstance(given, bool) or not isinstance(given, int) or given < 1
+        parts = self.parts
+        if parts is not None and (
+            isinstance(parts, bool) or not isinstance(parts, int) or parts < 1
         ):
             raise UsageError("parts must be an integer of at least 1.", code="parts-below-1")
 
@@ -256,9 +256,9 @@ class Run:
         names = [self._name(function, f"{prefix}{number}") for number in order]
         chosen = [[column[number] for number in order] for column in columns]
         # One graph for all of them: the scheduler takes most of its time for graphs, not for tasks.
-        found = self.client.map(function, *chosen, key=names, pure=False)
-        self._tasks.update(found)
-        by_number = dict(zip(order, found, strict=True))
+        futures = self.client.map(function, *chosen, key=names, pure=False)
+        self._tasks.update(futures)
+        by_number = dict(zip(order, futures, strict=True))
         return [by_number[number] for number in range(len(by_number))]
 
     def _shelve(self) -> tuple[list[Any], Cells, Reading]:
@@ -451,8 +451,8 @@ class _Shelves:
     shelves: list[Any]
 
     def label_sums(self) -> list[Any]:
-        found = self.run.gather(tasks.label, self.shelves)
-        return [sum(parts) for parts in zip(*found, strict=True)]
+        sums = self.run.gather(tasks.label, self.shelves)
+        return [sum(parts) for parts in zip(*sums, strict=True)]
 
     def remainders(self, relation: Relation) -> list[Remainder]:
         return self.run.gather(tasks.subtract, self.shelves, relation)

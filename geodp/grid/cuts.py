@@ -77,10 +77,10 @@ def _cut(ends: FloatArray, axis: int, number: int) -> FloatArray:
     return np.asarray(start + np.clip(at, 0.0, 1.0)[..., None] * step, np.float64)
 
 
-WHOLE = 1e-6
+TOLERANCE = 1e-6
 """Part of a cell beside a polygon's border that is rounding."""
 
-BESIDE = np.array([[-1, 1, 0, 0], [0, 0, -1, 1]])
+NEIGHBOURS = np.array([[-1, 1, 0, 0], [0, 0, -1, 1]])
 """From a cell to its four neighbours, in rows and columns."""
 
 
@@ -164,9 +164,9 @@ class Cuts:
     against: FloatArray
 
     @property
-    def beside(self) -> IntArray:
+    def neighbours(self) -> IntArray:
         """Rows and columns of the neighbours: int64[2, 4, n], perhaps outside the map."""
-        around: IntArray = self.place[:, None] + BESIDE[:, :, None]
+        around: IntArray = self.place[:, None] + NEIGHBOURS[:, :, None]
         return around
 
 
@@ -198,31 +198,31 @@ def find_cuts(place: Lattice, shapes: Sequence[Any], finer: FinerMap | None = No
     import shapely
 
     x, y = place.edges()
-    found = [(np.empty((2, 0), np.int64), *np.empty((2, 0)), np.empty((4, 0)))]
+    pieces = [(np.empty((2, 0), np.int64), *np.empty((2, 0)), np.empty((4, 0)))]
     shapes = shapes_on(place, shapes)
     for shape, (rows, cols) in zip(shapes, boxes_of_polygons(place, shapes), strict=True):
         if shape is None or rows.start == rows.stop or cols.start == cols.stop:
-            found.append(found[0])
+            pieces.append(pieces[0])
             continue
         left, top = max(cols.start - 1, 0), max(rows.start - 1, 0)
         xs, ys = x[left : cols.stop + 2], y[top : rows.stop + 2]
         part = cover(shape, xs, ys)
-        cut = np.nonzero((part > WHOLE) & (part < 1 - WHOLE))
+        cut = np.nonzero((part > TOLERANCE) & (part < 1 - TOLERANCE))
         share = part[cut]
         against = np.full((4, share.size), 0.5)
         if finer is not None:
             mass, inside = finer.split(shape, xs, ys)
             here, around = mass[cut], np.pad(mass, 1)
             share = np.divide(inside[cut], here, out=share, where=here > 0)
-            index = np.stack(cut)[:, None] + BESIDE[:, :, None] + 1
+            index = np.stack(cut)[:, None] + NEIGHBOURS[:, :, None] + 1
             both = here + around[index[0], index[1]]
             against = np.divide(here, both, out=np.full(both.shape, np.nan), where=both > 0)
         middle = [(one[1:] + one[:-1]) / 2 for one in (xs, ys)]
         shapely.prepare(shape)
         counted = shapely.contains_xy(shape, middle[0][cut[1]], middle[1][cut[0]])
-        found.append((np.stack([cut[0] + top, cut[1] + left]), share, counted, against))
-    places, shares, counts, parts = zip(*found, strict=True)
-    polygon = np.repeat(np.arange(len(found)) - 1, [one.size for one in shares])
+        pieces.append((np.stack([cut[0] + top, cut[1] + left]), share, counted, against))
+    places, shares, counts, parts = zip(*pieces, strict=True)
+    polygon = np.repeat(np.arange(len(pieces)) - 1, [one.size for one in shares])
     return Cuts(
         polygon,
         np.concatenate(places, axis=1),

@@ -56,12 +56,12 @@ def plain_numbers(texts: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np
     """
     if not texts.size:
         return texts, np.zeros(0, np.bool_)
-    whole, point, fraction = np.strings.partition(texts, ".")
+    integer, point, fraction = np.strings.partition(texts, ".")
     # Without a point there is no fraction, and with one at least a zero.
     empty = np.strings.str_len(np.strings.rstrip(fraction, "0")) == 0
     some = (np.strings.str_len(fraction) > 0) == (point == ".")
-    numbers = np.strings.isdecimal(whole) & empty & some
-    short = np.strings.lstrip(whole, "0")
+    numbers = np.strings.isdecimal(integer) & empty & some
+    short = np.strings.lstrip(integer, "0")
     return np.where(numbers & (short == ""), "0", np.where(numbers, short, texts)), numbers
 
 
@@ -92,13 +92,13 @@ def _list_odd(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray]:
         odd = np.flatnonzero(numbers & (short != some))
         pieces.append(short[odd])
         places.append(order[start + odd])
-    found, place = np.concatenate(pieces), np.concatenate(places)
-    by_text = np.argsort(found, kind="stable")
-    return found[by_text], place[by_text]
+    numerals, place = np.concatenate(pieces), np.concatenate(places)
+    by_text = np.argsort(numerals, kind="stable")
+    return numerals[by_text], place[by_text]
 
 
 @lru_cache(maxsize=4)
-def _have_whole_numbers(table: Hierarchy) -> bool:
+def _have_integers(table: Hierarchy) -> bool:
     """Return whether some codes are whole numbers, and none has a fraction or an exponent."""
     units, _ = sort_units(table)
     parts = (units[start : start + AT_ONCE] for start in range(0, units.size, AT_ONCE))
@@ -129,9 +129,9 @@ def match_numbers(
     fraction or an exponent where codes are whole numbers.
     """
     at, unknown = np.zeros(texts.size, np.int64), np.ones(texts.size, np.bool_)
-    short, whole = plain_numbers(texts)
+    short, integer = plain_numbers(texts)
     wrong = np.zeros(texts.size, np.bool_)
-    if whole.any():
+    if integer.any():
         odd, place = _list_odd(table)
         plain, missing = find_units(table, short)
         first = np.searchsorted(odd, short)
@@ -144,11 +144,11 @@ def match_numbers(
         # Zeros after a point are lost by no program, those in front of a number by most.
         units = np.array([table.codes[-1][one] for one in at.tolist()], np.str_)
         clear = (number == 1) & (_before_point(texts) == _before_point(units))
-        unknown = ~(whole & clear)
-        wrong = whole & (number > 0) & ~clear
+        unknown = ~(integer & clear)
+        wrong = integer & (number > 0) & ~clear
     if needed:
-        inexact = ~whole & _are_damaged(texts)
-        bad = np.flatnonzero(wrong | (inexact & (inexact.any() and _have_whole_numbers(table))))
+        inexact = ~integer & _are_damaged(texts)
+        bad = np.flatnonzero(wrong | (inexact & (inexact.any() and _have_integers(table))))
         if bad.size:
             raise CodeError(int(bad[0]), LOST if wrong[bad[0]] else INEXACT)
     return at, unknown

@@ -66,15 +66,15 @@ class Outlines:
         import shapely
 
         shapes = np.asarray(shapes, object)
-        known = ~shapely.is_missing(shapes)
-        empty = np.flatnonzero(known & shapely.is_empty(shapes))
+        present = ~shapely.is_missing(shapes)
+        empty = np.flatnonzero(present & shapely.is_empty(shapes))
         if empty.size:
             raise UsageError(
                 f"Outline {empty[0] + 1} is empty: give each unit a polygon with an area, or None "
                 "if it lies nowhere.",
                 code="outline-empty",
             )
-        if not known.any():
+        if not present.any():
             raise UsageError("No unit has an outline.", code="outlines-none")
         # One orientation and type for all, so that the digest does not depend on the file format.
         flat = shapely.orient_polygons(shapely.force_2d(shapes), exterior_cw=False)
@@ -237,11 +237,11 @@ class Outlines:
         float64[n, 2, 2]
             x and y of both ends of each line; not a number: an end lies nowhere.
         """
-        point, turn = self.line_points, self.period
+        point, period = self.line_points, self.period
         ends = np.stack([point[origin], point[destination]], axis=1)
-        if turn is not None:
+        if period is not None:
             across = ends[:, 1, 0] - ends[:, 0, 0]
-            ends[:, 1, 0] -= np.where(np.abs(across) > turn / 2, np.copysign(turn, across), 0)
+            ends[:, 1, 0] -= np.where(np.abs(across) > period / 2, np.copysign(period, across), 0)
         ends[~np.isfinite(ends).all(axis=(1, 2))] = np.nan
         return ends
 
@@ -293,27 +293,27 @@ class Outlines:
         """
         import shapely
 
-        known = np.flatnonzero(self.located)
-        shapes = self.shapes[known]
+        located = np.flatnonzero(self.located)
+        shapes = self.shapes[located]
         area, box = shapely.area(shapes), shapely.bounds(shapes)
         one, other = shapely.STRtree(shapes).query(shapes)
         order = np.lexsort((other, one))
         one, other = (at[order][one[order] < other[order]] for at in (one, other))
         low = np.maximum(box[one, :2], box[other, :2])
         high = np.minimum(box[one, 2:], box[other, 2:])
-        most = SLIVER * np.minimum(area[one], area[other])
-        near = np.prod(high - low, axis=1) > most
-        one, other, most = one[near], other[near], most[near]
+        tolerance = SLIVER * np.minimum(area[one], area[other])
+        near = np.prod(high - low, axis=1) > tolerance
+        one, other, tolerance = one[near], other[near], tolerance[near]
         rough = _make_valid(
             shapely.simplify(shapes, COARSE * np.sqrt(area), preserve_topology=False)
         )
         shared = shapely.area(shapely.intersection(rough[one], rough[other]))
         for first, second, limit in zip(
-            *(at[shared > most / 2] for at in (one, other, most)), strict=True
+            *(at[shared > tolerance / 2] for at in (one, other, tolerance)), strict=True
         ):
             pair = _make_valid(shapes[[first, second]])
             if shapely.area(shapely.intersection(*pair)) > limit:
-                return int(known[first]), int(known[second])
+                return int(located[first]), int(located[second])
         return None
 
     def describe(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ Labels = Mapping[str, str | Sequence[str]]
 CELLS = re.compile(r"([0-9]{1,9})_([0-9]{1,9})(?::([0-9]{1,9})_([0-9]{1,9}))?")
 """Row and column of one cell, or of the first and the last of a box."""
 
-MOST_CODES = 10
+MAX_CODES = 10
 """Most codes of units of one name that a message lists."""
 
 ABOVE = "give those of the regions above it first, the coarsest first, as in 13/101."
@@ -228,10 +228,10 @@ class Region:
         return cls(grid, np.unique(grid.encode(index[:, inside])))
 
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def find_named(areas: Mapping[str, Any], find: Callable[[Any], Found]) -> dict[str, Found]:
+def find_named(areas: Mapping[str, Any], find: Callable[[Any], Result]) -> dict[str, Result]:
     """Find regions, or what belongs to them, by name: an error says which of them it is about.
 
     Parameters
@@ -257,13 +257,13 @@ def find_named(areas: Mapping[str, Any], find: Callable[[Any], Found]) -> dict[s
     geodp.errors.UsageError: there: The region contains no cell of the domain, which lies within \
 west 0, south 0, east 2, north 2.
     """
-    found = {}
+    results = {}
     for name, area in areas.items():
         try:
-            found[name] = find(area)
+            results[name] = find(area)
         except UsageError as error:
             raise UsageError(f"{printable(name)}: {error}", code=error.code) from None
-    return found
+    return results
 
 
 def regions_of_polygons(
@@ -344,18 +344,18 @@ def choose_labels(grid: Grid, labels: Labels | None) -> list[NDArray[np.int64]]:
         raise UsageError(
             'Labels are chosen by attribute: {"sex": "male"}.', code="labels-not-by-attribute"
         )
-    chosen, found = dict(labels or {}), list[NDArray[np.int64]]()
+    chosen, positions = dict(labels or {}), list[NDArray[np.int64]]()
     for attribute in grid.attributes:
         names = chosen.pop(attribute.name, attribute.labels)
         names = (names,) if isinstance(names, str) else tuple(names)
         if unknown := [name for name in names if name not in attribute.labels]:
             raise UsageError(f"{attribute.name} has no label {unknown[0]!r}.", code="label-unknown")
-        found.append(np.unique([attribute.labels.index(name) for name in names]))
+        positions.append(np.unique([attribute.labels.index(name) for name in names]))
     if chosen:
         raise UsageError(
             f"The grid has no attribute {next(iter(chosen))!r}.", code="attribute-unknown"
         )
-    return found
+    return positions
 
 
 def shapes_on(place: Lattice, shapes: Sequence[Any]) -> list[Any]:
@@ -542,10 +542,10 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
 
 def _box_of(place: Lattice, code: str, position: int) -> NDArray[np.int64]:
     """Return row and column of the cells of a box on a grid without codes: int64[2, k]."""
-    found = CELLS.fullmatch(code.strip())
-    if found is not None:
-        top, left = (int(one) for one in found.group(1, 2))
-        bottom, right = (int(found[at] or first) for at, first in ((3, top), (4, left)))
+    match = CELLS.fullmatch(code.strip())
+    if match is not None:
+        top, left = (int(one) for one in match.group(1, 2))
+        bottom, right = (int(match[at] or first) for at, first in ((3, top), (4, left)))
         if top <= bottom < place.rows and left <= right < place.cols:
             _require_few((bottom - top + 1) * (right - left + 1))
             return np.mgrid[top : bottom + 1, left : right + 1].reshape(2, -1)
@@ -627,20 +627,20 @@ def _named_unit(regions: Hierarchy, name: str, position: int) -> NDArray[np.int6
     """
     plain = " ".join(name.split()).casefold()
     named = zip(regions.names or (), regions.codes[-1], strict=False)
-    found = [
+    matches = [
         at
         for at, (one, code) in enumerate(named)
         if one and plain in (one.casefold(), entitle(one, code).casefold())
     ]
-    if len(found) > 1:
-        codes = [printable(regions.codes[-1][at]) for at in found]
-        listed = ", ".join(codes[:MOST_CODES]) + (", ..." if len(codes) > MOST_CODES else "")
+    if len(matches) > 1:
+        codes = [printable(regions.codes[-1][at]) for at in matches]
+        listed = ", ".join(codes[:MAX_CODES]) + (", ..." if len(codes) > MAX_CODES else "")
         raise CodeError(
             position,
             f"Several units are called {printable(name)}; give the code of one: {listed}.",
             code="name-of-several-units",
         )
-    return regions.cell[:, found] if found else None
+    return regions.cell[:, matches] if matches else None
 
 
 def _map_of(grid: Grid) -> Lattice:

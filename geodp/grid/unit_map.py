@@ -25,7 +25,7 @@ POINT_OUTSIDE = Rule(
 
 NOT_FINITE = Rule("coordinate-not-finite", "A coordinate must be a finite number.")
 
-TURN = 360.0
+FULL_CIRCLE = 360.0
 """A turn around the Earth, in degrees."""
 
 
@@ -61,17 +61,20 @@ class UnitMap(Lattice):
         """
         east, north = np.asarray(x, np.float64), np.asarray(y, np.float64)
         require_none(~(np.isfinite(east) & np.isfinite(north)), NOT_FINITE)
-        turns = longitude_period(self.outlines.crs) == TURN
+        is_periodic = longitude_period(self.outlines.crs) == FULL_CIRCLE
         # What is no place at all is never taken for a place outside.
-        nowhere = (np.abs(north) > TURN / 4) | (np.abs(east) > TURN)
-        if turns:
+        nowhere = (np.abs(north) > FULL_CIRCLE / 4) | (np.abs(east) > FULL_CIRCLE)
+        if is_periodic:
             require_none(nowhere, NO_DEGREES)
         column = self._find(east, north)
         west, _, far, _ = self.bounds
-        for turn, beyond in ((-TURN, west < -TURN / 2), (TURN, far > TURN / 2)):
+        for shift, beyond in (
+            (-FULL_CIRCLE, west < -FULL_CIRCLE / 2),
+            (FULL_CIRCLE, far > FULL_CIRCLE / 2),
+        ):
             outside = np.flatnonzero(column < 0)
-            if beyond and outside.size and turns:
-                column[outside] = self._find(east[outside] + turn, north[outside])
+            if beyond and outside.size and is_periodic:
+                column[outside] = self._find(east[outside] + shift, north[outside])
         if not self.drops:
             require_none(column < 0, POINT_OUTSIDE)
         return np.where(column < 0, -1, 0), np.where(column < 0, -1, self.column[column])

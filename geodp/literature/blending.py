@@ -250,11 +250,11 @@ class Blend:
         shares : sequence of float
             Above 0; they add up to 1.
         """
-        start, most = self.as_disclosed(), np.array(self.pbp) + 1e-9
+        start, limit = self.as_disclosed(), np.array(self.pbp) + 1e-9
         other, step = start.with_shares(shares), self.keep - start.keep
         with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(step > 0, (1 - start.keep) / step, start.keep / -step)
-        far = float(np.min(room, where=step != 0, initial=math.inf))
+            slack = np.where(step > 0, (1 - start.keep) / step, start.keep / -step)
+        far = float(np.min(slack, where=step != 0, initial=math.inf))
         if math.isinf(far):
             return other
 
@@ -262,7 +262,7 @@ class Blend:
             return other._answering(np.clip(start.keep + length * step, 0, 1))
 
         def is_allowed(length: float) -> bool:
-            return bool((np.array(move(length).pbp) <= most).all())
+            return bool((np.array(move(length).pbp) <= limit).all())
 
         tried = np.linspace(0, far, 200).tolist()
         beyond = next((at for at in range(1, len(tried)) if not is_allowed(tried[at])), None)
@@ -466,8 +466,8 @@ class Blend:
             By the names in :data:`ESTIMATORS`.
         """
         first, *others = ESTIMATORS
-        known = self.as_disclosed().mean_square_errors(share, n, trials, seed, others)
-        return {first: SquareError(self.hidden_variance(round(share * n) / n, n), 0.0), **known}
+        disclosed = self.as_disclosed().mean_square_errors(share, n, trials, seed, others)
+        return {first: SquareError(self.hidden_variance(round(share * n) / n, n), 0.0), **disclosed}
 
     def _likeliest(self, ones: NDArray[np.float64], size: NDArray[np.float64]) -> float:
         """Maximise the likelihood over the share, by bisecting its slope."""
@@ -767,13 +767,13 @@ def plot_menu(
         _draw_reports(above[1], menu, reports)
         _draw_errors(below[0], menu, devices)
         _draw_constant(below[1], menu, devices)
-        truths, shares, known = (
+        truths, shares, disclosed = (
             ", ".join(f"{float(one):.3g}" for one in each)
             for each in (menu.keep, menu.shares, menu.as_disclosed().keep)
         )
         title = f"Truth told with probability {truths} by {shares} of the devices"
         figure.text(0.06, 0.955, title, fontsize=12, fontweight="bold")
-        figure.text(0.06, 0.925, f"Known labels of the same indicators tell it with {known}")
+        figure.text(0.06, 0.925, f"Known labels of the same indicators tell it with {disclosed}")
 
 
 def _draw_shares(axes: Any, menu: Blend) -> None:
@@ -812,12 +812,12 @@ def _draw_errors(axes: Any, menu: Blend, devices: int) -> None:
 
 def _draw_constant(axes: Any, menu: Blend, devices: int) -> None:
     """Draw the root mean square error by the share of the first label at constant protection."""
-    known, first = menu.as_disclosed(), float(menu.shares[0])
+    disclosed, first = menu.as_disclosed(), float(menu.shares[0])
     shares, menus = _vary(menu, 99)
     hidden = [menu.at_constant_protection(one).hidden_variance(HALF, devices) for one in menus]
     axes.plot(shares, np.sqrt(hidden), **_style("hidden"))
     axes.plot(first, math.sqrt(menu.hidden_variance(HALF, devices)), "o", color=COLOURS[0])
-    others = [known.with_shares(one) for one in menus]
+    others = [disclosed.with_shares(one) for one in menus]
     for name in ("likelihood", "inverse-variance"):
         variances = [one.disclosed_variance(HALF, devices, name) for one in others]
         axes.plot(shares, np.sqrt(variances), **_style(name))
@@ -827,7 +827,7 @@ def _draw_constant(axes: Any, menu: Blend, devices: int) -> None:
     for share, one in zip(*_vary(menu, DOTS), strict=True):
         # Where a label has no devices, it has no estimate.
         if min(one) * devices >= 1:
-            rule = known.with_shares(one).mean_square_errors(HALF, devices, TRIALS, 0, [name])
+            rule = disclosed.with_shares(one).mean_square_errors(HALF, devices, TRIALS, 0, [name])
             few.append(share)
             roots.append(math.sqrt(rule[name].mean))
     axes.plot(few, roots, **_style(name))

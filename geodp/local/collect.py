@@ -360,8 +360,8 @@ def publish(
     if spread:
         method = replace(method, spread=True)
         table = spread_evenly(round_, table, replace(event, mechanism=method.spec))
-    stated = state_metadata(metadata) if metadata else None
-    return Release(table, round_.budget, float(sums.reports), (), method, metadata=stated)
+    described = state_metadata(metadata) if metadata else None
+    return Release(table, round_.budget, float(sums.reports), (), method, metadata=described)
 
 
 def spread_evenly(round_: Round, table: ReleasedTable, event: LocalReports) -> ReleasedTable:

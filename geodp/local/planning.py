@@ -245,8 +245,8 @@ def plan(
         # The property validates depth and protocol together, so that errors show here.
         candidate_plan.round  # noqa: B018
         return candidate_plan
-    best, words = None, "The grid has no coarser squares of cells to report; give a depth."
-    refused = Rule("round-needs-depth", words)
+    best, sentence = None, "The grid has no coarser squares of cells to report; give a depth."
+    refused = Rule("round-needs-depth", sentence)
     for candidate in _depths(grid):
         candidate_plan = plan_at(candidate, named or _suitable_protocol(grid, candidate))
         try:

@@ -76,14 +76,16 @@ def within(low: Any, high: Any = None, *, strictly: bool = False) -> dict[str, A
 def _require_setting(value: Any, name: str, metadata: Mapping[str, Any]) -> None:
     """Raise UsageError for a value that a setting does not take, by the metadata of its field."""
     choices, (low, high) = metadata.get("choices"), metadata.get("ends", (None, None))
-    said, fits = [f"one of {', '.join(choices or ())}"], not choices or value in choices
+    allowed, fits = [f"one of {', '.join(choices or ())}"], not choices or value in choices
     if low is not None:
         above, below = ("above", "below") if metadata["strictly"] else ("at least", "at most")
-        said = [f"{word} {end}" for word, end in ((above, low), (below, high)) if end is not None]
+        allowed = [
+            f"{word} {end}" for word, end in ((above, low), (below, high)) if end is not None
+        ]
         fits = low <= value and (high is None or value <= high)
         fits = fits and not (metadata["strictly"] and value in (low, high))
     if not fits:
-        raise UsageError(f"{name} is {' and '.join(said)}.", code="method-setting-out-of-range")
+        raise UsageError(f"{name} is {' and '.join(allowed)}.", code="method-setting-out-of-range")
 
 
 E = TypeVar("E", bound=TableEvent)

@@ -298,30 +298,32 @@ class Measurement(TableEvent):
             terms.layout,
         )
 
-    def depending_on(self, whole: Measurement) -> Measurement:
+    def depending_on(self, complete: Measurement) -> Measurement:
         """Return the event of a table with this noise that depends on all of another event.
 
         Parameters
         ----------
-        whole : Measurement
+        complete : Measurement
             Of everything that the table depends on, with its own noise.
 
         Examples
         --------
-        >>> whole = Measurement.of("pyramid", Terms.of(epsilon=1, contribution=1), 1)
+        >>> complete = Measurement.of("pyramid", Terms.of(epsilon=1, contribution=1), 1)
         >>> part = Measurement.of("pyramid", Terms.of(epsilon="1/4", contribution=1), 1)
-        >>> made = part.depending_on(whole)
+        >>> made = part.depending_on(complete)
         >>> made.spends, str(made.share), made.scale == part.scale
         ('epsilon = 1', '1/4', True)
         """
-        amounts = (self.epsilon, whole.epsilon) if self.rho is None else (self.rho, whole.rho)
+        amounts = (self.epsilon, complete.epsilon) if self.rho is None else (self.rho, complete.rho)
         mine, all_of_it = amounts
         assert mine is not None
         assert all_of_it is not None
         share = mine / all_of_it
         if share == 1:
             return self
-        return replace(self, epsilon=whole.epsilon, rho=whole.rho, delta=whole.delta, share=share)
+        return replace(
+            self, epsilon=complete.epsilon, rho=complete.rho, delta=complete.delta, share=share
+        )
 
     @property
     def own(self) -> Measurement:

@@ -78,7 +78,7 @@ class CutCells:
         """Find the cells that polygons cut, and look them up; see `cut_figures`."""
         cuts, polygons = find_cuts(release.counts.grid.places[0], shapes, finer), len(shapes)
         number = cuts.polygon.size
-        places = np.concatenate([cuts.place, cuts.beside.reshape(2, -1)], axis=1)
+        places = np.concatenate([cuts.place, cuts.neighbours.reshape(2, -1)], axis=1)
         key, place = keys_of_places(release.counts.grid, places, labels)
         sums = release.sums_of_cells
         found = {name: add_up(place, of_cells(key), 5 * number) for name, of_cells in sums.items()}
@@ -93,7 +93,7 @@ class CutCells:
         return cls(cuts, spread, {name: one[:number] for name, one in found.items()}, polygons)
 
     def error_of(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what cut cells are expected to add to each polygon, and its standard error.
+        """Return the expected part of cut cells in each polygon, and its standard error.
 
         ``numbers``: float64[n] of the cells. Cells with their centre inside are in the sum already.
         """

@@ -176,22 +176,22 @@ class SqlRecords:
         ``located``: columns of places, made of the table's own; ``chosen``: columns made of these;
         ``inside``: conditions on them. The columns of ``extras`` are added.
         """
-        kept = {name: at.name(one) for name, one in self.extras.items() if one is not None}
+        selected = {name: at.name(one) for name, one in self.extras.items() if one is not None}
         conditions = [*inside]
         if self.person is not None:
-            kept["who"] = at.trim(kept["who"])
+            selected["who"] = at.trim(selected["who"])
             # Records without an identifier belong to many people. Bounded as if they were one
             # person's, one more of them could remove a count from one cell and add one elsewhere:
             # no bound for any of them. The same holds for NaN, one value in every engine.
             texts = ", ".join(at.literal(text) for text in self.unknown)
             conditions.append(f"lower(who) NOT IN ({texts})")
         names = ",\n    ".join(
-            [*located, *(f"{column} AS {name}" for name, column in kept.items())]
+            [*located, *(f"{column} AS {name}" for name, column in selected.items())]
         )
         condition = "\n    AND ".join(conditions)
         return (
             f"WITH located AS (\n  SELECT {names}\n  FROM {self.table}\n), placed AS (\n"
-            f"  SELECT {', '.join([*chosen, *kept])}\n  FROM located\n  WHERE {condition}\n)"
+            f"  SELECT {', '.join([*chosen, *selected])}\n  FROM located\n  WHERE {condition}\n)"
         )
 
 

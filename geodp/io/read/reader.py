@@ -363,23 +363,23 @@ class Reader(ABC):
             There is no grid, a name is none of a field, a field that has no default is missing, or
             a value makes no sense.
         """
-        given = {name: value for name, value in options.items() if value is not None}
-        known = sorted(one.name for one in dataclasses.fields(cls) if one.init)
-        if unknown := sorted({*options} - {*known}):
+        values = {name: value for name, value in options.items() if value is not None}
+        fields = sorted(one.name for one in dataclasses.fields(cls) if one.init)
+        if unknown := sorted({*options} - {*fields}):
             raise UsageError(
-                f"Not for {cls.kind}: {', '.join(unknown)}. It takes {', '.join(known)}.",
+                f"Not for {cls.kind}: {', '.join(unknown)}. It takes {', '.join(fields)}.",
                 code="option-not-for-reader",
             )
         required = [one.name for one in dataclasses.fields(cls) if one.init and _is_required(one)]
-        if missing := [name for name in required if name not in {"grid", *given}]:
+        if missing := [name for name in required if name not in {"grid", *values}]:
             raise UsageError(
                 f"To read {cls.kind}, give {', '.join(f'{name}=' for name in missing)}.",
                 code="reader-option-missing",
             )
         for one in list_fields(cls):
-            if (convert := one.metadata.get("convert")) is not None and one.name in given:
-                given[one.name] = convert(given[one.name])
-        return cls(grid=find_grid(grid), **given)
+            if (convert := one.metadata.get("convert")) is not None and one.name in values:
+                values[one.name] = convert(values[one.name])
+        return cls(grid=find_grid(grid), **values)
 
     def shared(self, kind: type[Any]) -> dict[str, Any]:
         """Return the values of the fields that another kind of reader has, too, but for the grid.
@@ -616,11 +616,14 @@ class LabelledReader(RowsReader):
         from geodp.io.read.layout.by import resolve
 
         first = next(tables)
-        found = resolve(first, named)
-        fields: dict[str, Any] = {} if found.values is None else {"value": found.values}
-        fields |= {"grid": found.extend(self.grid), "columns": {**self.columns, **found.columns}}
+        resolved = resolve(first, named)
+        fields: dict[str, Any] = {} if resolved.values is None else {"value": resolved.values}
+        fields |= {
+            "grid": resolved.extend(self.grid),
+            "columns": {**self.columns, **resolved.columns},
+        }
         reader = dataclasses.replace(self, **fields, by=(), labels={})
-        return reader, chain([first], tables), found.facts
+        return reader, chain([first], tables), resolved.facts
 
 
 @dataclass(frozen=True, kw_only=True)

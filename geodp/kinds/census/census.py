@@ -142,7 +142,7 @@ class Census(JointRelease[CensusCard]):
 
     @property
     def joint_rows(self) -> dict[str, int]:  # type: ignore[override]
-        """How often files of all columns list the cells of the persons again, by their length."""
+        """The number of times that files of all columns list the cells of the persons."""
         return {PERSONS: 1 + len(self.index.columns) // SHORT}
 
     @property
@@ -168,7 +168,7 @@ class Census(JointRelease[CensusCard]):
 
     @property
     def margins(self) -> Margins:
-        """What divides what."""
+        """The margins and the tables that they divide."""
         return Margins(self.index.margins, HOUSEHOLDS in self.releases)
 
     @property

@@ -97,7 +97,7 @@ class Given:
 
     @property
     def noise(self) -> GivenNoise:
-        """What the errors of the given persons follow from."""
+        """The noise of the given persons, from which their errors follow."""
         assert isinstance(self.release.event, Measurement)  # as `open_given` requires
         return GivenNoise.of(self.release.event)
 

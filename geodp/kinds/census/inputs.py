@@ -207,7 +207,7 @@ class CensusTables:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What follows from what was checked, for the card."""
+        """The sentences of the card that follow from the checks."""
         fits = self.contradictions == "fit"
         found = [
             ADDS_UP_FACT.format(margin=one.name, of=one.of)
@@ -230,7 +230,7 @@ class CensusTables:
 
 
 def require_choice(contradictions: str | None) -> Contradictions:
-    """Return what happens where counts contradict each other; UsageError if it is left open."""
+    """Return the rule for counts that contradict each other; UsageError without one."""
     if contradictions not in get_args(Contradictions):
         raise UsageError(ASKED)
     return cast(Contradictions, contradictions)

@@ -88,7 +88,7 @@ class CensusCard(TablesCard, kind="census"):
 
     @property
     def relations(self) -> Margins:
-        """What divides what; raises VerificationError for margins that contradict themselves."""
+        """The margins; raises VerificationError where they contradict each other."""
         names = {one.of for one in self.margins} | {one.table for one in self.columns}
         try:
             return Margins(self.margins, HOUSEHOLDS in names)

@@ -146,7 +146,7 @@ class CensusTable(OfPyramid):
 
     @cached_property
     def margins(self) -> Margins:
-        """Which tables there are; their labels are numbers."""
+        """The margins of the tables, whose labels are numbers."""
         return Margins.read(self.tables)
 
     @property
@@ -178,7 +178,7 @@ class CensusTable(OfPyramid):
         )
 
     def streams(self, ground: Grid, event: Measurement) -> CensusStreams:
-        """Return what is measured together, from the event of this table."""
+        """Return the streams that are measured together, from the event of this table."""
         number = self.margins.changes(self.table)
         whole = replace(event, sensitivity=event.sensitivity // number, share=Fraction(1))
         return CensusStreams(ground, self.margins, self.pyramid, whole, self.published, self.new)

@@ -38,7 +38,7 @@ class ColumnParts:
         return ColumnParts(self.table, np.setdiff1d(self.parts, other.parts))
 
     def divide(self, margins: Margins, table: str) -> ColumnParts:
-        """Return the same as parts of a table that divides this one, or this one."""
+        """Express this column in parts of a table that divides its own, or of its own."""
         path, own = margins.path(table), len(margins.path(self.table))
         width = prod(len(one.labels) for one in path[own:])
         every = margins.list_parts(table)

@@ -119,7 +119,7 @@ class CensusFile:
 
     @property
     def margins(self) -> Margins:
-        """What divides what; UsageError for margins that do not go together."""
+        """The margins; UsageError where they do not go together."""
         some = [
             Margin(one.name, one.of, one.all_labels, one.within, one.max_size)
             for one in (margin.layout for margin in self.relations.margins)
@@ -211,7 +211,7 @@ class CensusFile:
             above[one.name] = population, outer.with_attribute(one.name, one.all_labels)
             parts = _solve(margin, counts[:, [at[name] for name in margin.columns]], contradictions)
             tables[population][one.name] = _count_parts(
-                outer.with_attribute(one.name, one.own), margin, cells, parts
+                outer.with_attribute(one.name, one.column_labels), margin, cells, parts
             )
         made = CensusTables.of(
             select(relations.persons),

@@ -284,7 +284,7 @@ class FlowEstimator:
 
     @cached_property
     def known(self) -> KnownFlows:
-        """What is known of the true flows, from what is released."""
+        """The fitted flows with their noise, from what is released."""
         zones = self.plan.zones
         fitted = fit_pairs(zones, self.margins, self.noisy, self.decay, self.prior)
         return KnownFlows.of(zones, fitted, self.noisy, self.repeated)

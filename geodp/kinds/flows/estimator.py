@@ -743,7 +743,7 @@ class LargerFlows:
     variance: FloatArray = field(repr=False)
 
     def sums_of(self, pairs: SomePairs, parent: IntArray, learned: LearnedFlows) -> FlowSums:
-        """Return what these say of the sums of flows between the blocks within.
+        """Estimate the sums of flows between the blocks within from these flows.
 
         ``parent``: the block of every finest one between which the flows are.
         """

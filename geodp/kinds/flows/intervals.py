@@ -420,7 +420,7 @@ class KnownFlows:
     def _measure(
         self, count: int, touched: Sequence[TouchedPairs], ends: EndsOfPair
     ) -> tuple[float, float, float]:
-        """Return what the noisy flows say by themselves, and what they hardly exceed.
+        """Estimate flows from the noisy ones alone, and an end that they hardly exceed.
 
         Returns
         -------

@@ -137,8 +137,8 @@ class DevicesCommand(InputCommand):
         """Return the command's own options, after those of the reader."""
         from geodp.io.read.points import Points
 
-        known = [one for one in Points.option_fields() if one.name not in OF_OTHERS]
-        return [*map(make_option, known), *super().list_params(ctx)]
+        fields = [one for one in Points.option_fields() if one.name not in OF_OTHERS]
+        return [*map(make_option, fields), *super().list_params(ctx)]
 
 
 @local.command(cls=DevicesCommand)
@@ -232,8 +232,8 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
         written = release.write(output, name=name, overwrite=overwrite, restricted=run)
     promise = describe_promise(output / "public", release.card())
     fields = {**promise, "reports": collected.reports, "model": "local"}
-    said = [release.event.statement, "No further charge: computed from local reports."]
-    message = format_result(options, written, fields, said)
+    sentences = [release.event.statement, "No further charge: computed from local reports."]
+    message = format_result(options, written, fields, sentences)
     if options["as_json"]:
         return message
     return "\n".join([message, *list_next(output, choose_area(release.grid))])

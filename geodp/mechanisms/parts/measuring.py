@@ -292,7 +292,7 @@ class Shared:
 MAX_MARGINALS = 16
 """Most marginals of a release."""
 
-MOST_NODES = 1 << 14
+MAX_NODES = 1 << 14
 """Nodes of a level from which its differences are learned, about."""
 
 HALVINGS = 12
@@ -347,16 +347,16 @@ def learn_factor(squared: FloatArray, noise: FloatArray, differ: FloatArray) -> 
         Expected squared deviations of the true counts, for a factor of 1.
     """
     # Some nodes, evenly: thousands tell the factor to a few per cent.
-    step = slice(None, None, -(-squared.size // MOST_NODES) or 1)
+    step = slice(None, None, -(-squared.size // MAX_NODES) or 1)
     squared, noise, differ = squared[step], noise[step], differ[step]
     low, high = 2.0**-8, 2.0**9
     for _ in range(HALVINGS):
         # Products and roots are the same on every machine, unlike powers.
         factor = math.sqrt(low * high)
-        own = factor * differ
-        every = own + noise
+        expected = factor * differ
+        every = expected + noise
         # One after the other: the order of a floating-point sum must not depend on the processor.
-        gain = np.cumsum(own / every * (squared / every - 1))
+        gain = np.cumsum(expected / every * (squared / every - 1))
         if gain.size and gain[-1] > 0:
             low = factor
         else:

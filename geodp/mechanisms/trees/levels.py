@@ -241,7 +241,7 @@ LOWEST, NODE = 64, 16
 SMALLEST = 4
 """Fewest children of a node with Gaussian noise."""
 
-LOWEST_BITS, MOST_BITS = 6, 10
+LOWEST_BITS, MAX_BITS = 6, 10
 """Bits of a lowest node inside a region, and the most of the levels above it."""
 
 
@@ -353,7 +353,7 @@ def _split_region(bits: int, gaussian: bool) -> list[int]:
         return [bits] * bool(bits)
     # Few levels are best: what is asked for besides cells are the regions above.
     above = bits - LOWEST_BITS
-    levels = -(-above // MOST_BITS)
+    levels = -(-above // MAX_BITS)
     return [above // levels + (level < above % levels) for level in range(levels)] + [LOWEST_BITS]
 
 

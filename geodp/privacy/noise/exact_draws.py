@@ -307,8 +307,8 @@ class GeometricDraws:
 
     def _floor(self, slot: int) -> int:
         """Compute the threshold ``floor(2**63 * P)`` of a slot."""
-        most = (1 << (DIGITS - (slot < self.digits))) - 1
-        return floor_of(partial(self.probability, slot), DIGITS, most)
+        limit = (1 << (DIGITS - (slot < self.digits))) - 1
+        return floor_of(partial(self.probability, slot), DIGITS, limit)
 
     def draws(self, first: int, n: int) -> NDArray[np.int64]:
         """Return the draws number ``first`` to ``first + n - 1``: int64[n], at most ``LIMIT``."""

@@ -78,13 +78,13 @@ Interval = Callable[[int], tuple[int, int]]
 """Function from bits to integers ``low <= 2**bits * x <= high``, as close as bits allows."""
 
 
-def floor_of(bounds: Interval, bits: int, most: int) -> int:
-    """Compute ``floor(2**bits * x)`` of a number x from its bounds, or ``most`` if that is less."""
+def floor_of(bounds: Interval, bits: int, limit: int) -> int:
+    """Compute ``floor(2**bits * x)`` of a number x from its bounds, at most ``limit``."""
     # More digits until both bounds round to the same integer, which is then the exact floor.
     extra, low, high = 32, 0, 1
     while low != high:
         extra *= 2
-        low, high = (min(bound >> extra, most) for bound in bounds(bits + extra))
+        low, high = (min(bound >> extra, limit) for bound in bounds(bits + extra))
     return low
 
 

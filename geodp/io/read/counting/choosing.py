@@ -299,11 +299,11 @@ def _choose(
             f"There is no reader {name!r}; choose from {', '.join(readers)}.",
             code="reader-unknown",
         )
-    _require_known(chosen, options, readers)
+    _require_options(chosen, options, readers)
     return chosen
 
 
-def _require_known(
+def _require_options(
     chosen: type[Reader], options: Mapping[str, Any], readers: Mapping[str, type[Reader]]
 ) -> None:
     """Raise UsageError for options that a reader lacks and that others have, or the grid."""

@@ -144,17 +144,17 @@ class PointRows:
     def describe(self, table: InputTable, names: Sequence[str]) -> StatedReading:
         """Describe for the card how a table is read; the columns of places come first."""
         reader = self.reader
-        stated = StatedReading(
+        reading = StatedReading(
             form="table",
             layout=describe_layout(table.columns),
             labels=reader.columns,
             person=reader.person,
         )
         if reader.code is not None:
-            return replace(stated, places={"code": reader.code})
+            return replace(reading, places={"code": reader.code})
         geometry = reader.x is None or reader.y is None
         places = {"geometry": names[0]} if geometry else {"x": names[0], "y": names[1]}
-        return replace(stated, form="points", places=places, crs=reader.crs)
+        return replace(reading, form="points", places=places, crs=reader.crs)
 
     @property
     def lattice(self) -> Lattice:

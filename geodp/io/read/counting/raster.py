@@ -353,8 +353,8 @@ def _numbers(labels: Sequence[str], texts: NDArray[Any]) -> NDArray[np.int64]:
     """Return the position of each label; UsageError for an unknown one."""
     once, back = np.unique(texts.astype(str), return_inverse=True)
     positions = {label: number for number, label in enumerate(labels)}
-    known = np.array([positions.get(text, -1) for text in once.tolist()], np.int64)
-    numbers = known[back.reshape(-1)]
+    position_of = np.array([positions.get(text, -1) for text in once.tolist()], np.int64)
+    numbers = position_of[back.reshape(-1)]
     if (numbers < 0).any():
         raise UsageError(
             "A label of the array is not one of the grid's attribute; rename it, or leave the "

@@ -249,8 +249,8 @@ class TableRows:
 
     def _add_unit(self, facts: Sequence[Fact]) -> list[Fact]:
         """Return facts with the number that stands for one person, if the operator stated it."""
-        stated = [] if self.reader.value_unit is None else [f"{self.reader.value_unit:g}"]
-        return [*facts, *(Fact("value of one person", one, "operator") for one in stated)]
+        units = [] if self.reader.value_unit is None else [f"{self.reader.value_unit:g}"]
+        return [*facts, *(Fact("value of one person", one, "operator") for one in units)]
 
     @property
     def _names_places(self) -> bool:

@@ -484,8 +484,8 @@ class _WideTable:
         pairs = self._pair(names, declared)
         labels = [tuple(dict.fromkeys(one[i] for one in pairs)) for i in range(len(names))]
         attributes = tuple(
-            Attribute(name, declared.get(name, labels_found))
-            for name, labels_found in zip(names, labels, strict=True)
+            Attribute(name, declared.get(name, labels_of_columns))
+            for name, labels_of_columns in zip(names, labels, strict=True)
         )
         every = [*product(*(one.labels for one in attributes))]
         # A missing combination would count as 0 in every cell, which nothing in the table says.

@@ -219,11 +219,11 @@ def _relate(names: Sequence[str], titles: Sequence[str]) -> dict[str, Any] | Non
     """Describe how the layout with such columns relates them; None if it says nothing of it."""
     layout = find_layout(names)
     related = None if layout is None else layout.related
-    found = None if related is None else related.find([*names, *filter(None, titles)])
-    if found is None or not found.margins:
+    relations = None if related is None else related.find([*names, *filter(None, titles)])
+    if relations is None or not relations.margins:
         return None
     receiver = next((name for name in names if fold(name) == fold(RECEIVER)), None)
-    return {**found.describe(), "receiver": receiver}
+    return {**relations.describe(), "receiver": receiver}
 
 
 def _suggest(roles: Roles, samples: Sequence[Sequence[str]]) -> str:
@@ -301,8 +301,8 @@ def name_roles(table: Mapping[str, Any]) -> dict[str, str]:
     related = table.get("related")
     roles |= {"related": related["persons"], "receiver": related["receiver"]} if related else {}
     roles["period"] = _join_periods(periods)
-    whole = "period_columns" if table["whole_periods"] else "parts_of_periods"
-    roles[whole] = table["period_columns"]
+    option = "period_columns" if table["whole_periods"] else "parts_of_periods"
+    roles[option] = table["period_columns"]
     return {name: column for name, column in roles.items() if column is not None}
 
 
@@ -310,8 +310,8 @@ def _join_periods(names: Sequence[str]) -> str | None:
     """Return the column of periods, or those of year and month, which are one period together."""
     folded = fold_columns(names)
     parts = [find_named(part, folded) for part in ("year", "month")]
-    if all(len(found) == 1 for found in parts) and parts[0] != parts[1]:
-        return ",".join(names[found[0]] for found in parts)
+    if all(len(matches) == 1 for matches in parts) and parts[0] != parts[1]:
+        return ",".join(names[matches[0]] for matches in parts)
     return next(iter(names), None)
 
 

@@ -216,7 +216,7 @@ class Preset:
 
     @property
     def related(self) -> TableLayout | None:
-        """How columns are related; None where the preset does not say it."""
+        """The relations of columns; None where the preset has none."""
         return TableLayout.of(f"In the preset {self.name}", self.table) if self.table else None
 
     def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
@@ -332,18 +332,18 @@ def _is_valid_contribution(document: Mapping[str, Any]) -> bool:
     return is_positive and "value" in options and "duplicates" not in options
 
 
-def require_fields(where: str, document: Mapping[str, Any], known: Mapping[str, type]) -> None:
+def require_fields(where: str, document: Mapping[str, Any], fields: Mapping[str, type]) -> None:
     """Raise UsageError for a field that is unknown or has the wrong type."""
     for name, value in document.items():
-        if name not in known:
+        if name not in fields:
             raise UsageError(
                 f"{where} there is {printable(name)!r}, which means nothing; there are "
-                f"{', '.join(known)}.",
+                f"{', '.join(fields)}.",
                 code="preset-key-unknown",
             )
-        if not isinstance(value, known[name]):
+        if not isinstance(value, fields[name]):
             raise UsageError(
-                f"{where} {name} must be {WRITTEN[known[name]]}.", code="preset-value-kind"
+                f"{where} {name} must be {WRITTEN[fields[name]]}.", code="preset-value-kind"
             )
         # Their entries have types of their own, which are checked where they are used.
         if name in ("attributes", "options", "labels", "table") or isinstance(value, int | str):

@@ -244,11 +244,11 @@ def require_longitude_first(x: str, y: str) -> None:
     >>> require_longitude_first("pickup_lon", "pickup_lat")
     """
     ends = ("first_end", "second_end")
-    found = [
+    is_swapped = [
         find_named(axis, fold_columns([name])) or any(is_end(name, end, axis) for end in ends)
         for name, axis in ((x, "latitude"), (y, "longitude"))
     ]
-    if all(found):
+    if all(is_swapped):
         raise UsageError(
             f"{printable(x)} is named for a latitude and {printable(y)} for a longitude, and "
             f"coordinates are x, y: write longitude first ({printable(y)}, then {printable(x)}).",
@@ -285,7 +285,7 @@ DEGREES, METRES = ("longitude", "latitude"), ("easting", "northing")
 ROW_AND_COLUMN = ("row", "column")
 """Roles in words.toml of pairs of coordinates."""
 
-TURN = 360
+FULL_CIRCLE = 360
 """Degrees around the Earth."""
 
 UNSURE = "jis:quarter"
@@ -398,13 +398,13 @@ def recognise(
     if code is None and None in ends:
         code = by_name.only("code", first=True)
     on_plane, plane_ends = (_on_plane(columns, at(METRES)) for at in (by_name.point, by_name.ends))
-    near, found_ends = list[int](), by_name.ends(DEGREES) or plane_ends
+    near, pair_ends = list[int](), by_name.ends(DEGREES) or plane_ends
     named = {*named, *plane_ends, *on_plane, *by_name.ends(ROW_AND_COLUMN)}
     if code is None and None in ends:
         free_codes = {at: verdict for at, verdict in verdicts.items() if at not in named}
         code, near = choose(free_codes), possible(free_codes)
         if not near:
-            code = by_name.area(nowhere=not (found_ends or on_plane or by_name.all("longitude")))
+            code = by_name.area(nowhere=not (pair_ends or on_plane or by_name.all("longitude")))
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
@@ -412,14 +412,14 @@ def recognise(
     if grid is None and not (possible(grids) or by_name.families(places) or of_areas):
         grids = _judge_tokens([columns[at] for at in sorted(places)])
     # Beside codes, coordinates in metres are those of the cells.
-    point = by_name.point(DEGREES) or (() if places or near or found_ends else on_plane)
+    point = by_name.point(DEGREES) or (() if places or near or pair_ends else on_plane)
     # A column has one role, and places come first as their names are the most distinctive.
     taken = {*places, *point}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
     household, size = by_name.only("household", first=True), by_name.size()
     homes = {household, size} - {None} if household is not None else set()
-    hidden = {*taken, *named, *persons, *found_ends, *homes}.union(*map(by_name.all, NOT_COUNTED))
+    hidden = {*taken, *named, *persons, *pair_ends, *homes}.union(*map(by_name.all, NOT_COUNTED))
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
     amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
     free = {
@@ -446,17 +446,17 @@ def recognise(
         household=household,
         size=size,
         households=by_name.only("households"),
-        ends=found_ends,
+        ends=pair_ends,
         cells_of_ends=by_name.ends(ROW_AND_COLUMN),
-        is_plane=not {*point, *found_ends}.isdisjoint({*on_plane, *plane_ends}),
+        is_plane=not {*point, *pair_ends}.isdisjoint({*on_plane, *plane_ends}),
     )
 
 
-def _on_plane(columns: Sequence[ColumnSample], found: tuple[int, ...]) -> tuple[int, ...]:
+def _on_plane(columns: Sequence[ColumnSample], positions: tuple[int, ...]) -> tuple[int, ...]:
     """Return columns of pairs of coordinates if no pair may be in degrees; else nothing."""
-    pairs = zip(found[::2], found[1::2], strict=True)
+    pairs = zip(positions[::2], positions[1::2], strict=True)
     metres = all(_are_metres(columns[x].values, columns[y].values) for x, y in pairs)
-    return found if metres else ()
+    return positions if metres else ()
 
 
 def _are_metres(xs: Sequence[str], ys: Sequence[str]) -> bool:
@@ -465,7 +465,7 @@ def _are_metres(xs: Sequence[str], ys: Sequence[str]) -> bool:
     numbers = [
         [float(one.replace(",", ".", 1)) for one in pair if is_number(one)] for pair in points
     ]
-    beyond = sum(any(abs(one) > TURN for one in pair) for pair in numbers)
+    beyond = sum(any(abs(one) > FULL_CIRCLE for one in pair) for pair in numbers)
     return judge(beyond, len(numbers) - beyond) is Verdict.YES
 
 
@@ -490,8 +490,8 @@ class _ColumnNames:
         ``nowhere``: whether nothing else locates rows, so that names of areas do.
         """
         codes = (self.only(role, first=True) for role in ("area_code", "any_code"))
-        found = next((at for at in codes if at is not None), None)
-        return self.only("area") if found is None and nowhere else found
+        position = next((at for at in codes if at is not None), None)
+        return self.only("area") if position is None and nowhere else position
 
     def size(self) -> int | None:
         """Return the first column that is named for the size of a household."""
@@ -508,17 +508,19 @@ class _ColumnNames:
 
     def point(self, axes: Sequence[str]) -> tuple[int, ...]:
         """Return the columns of both coordinates of a point; empty without both."""
-        found = [at for at in map(self.only, axes) if at is not None]
-        return tuple(found) if len({*found}) == len(axes) else ()
+        positions = [at for at in map(self.only, axes) if at is not None]
+        return tuple(positions) if len({*positions}) == len(axes) else ()
 
     def ends(self, axes: Sequence[str]) -> tuple[int, ...]:
         """Return the columns of both coordinates of both ends of a trip; empty without."""
-        found = [
+        candidates = [
             [at for at, names in enumerate(self._folded) if is_end(names[0], end, axis)]
             for end in ("first_end", "second_end")
             for axis in axes
         ]
-        return tuple(one[0] for one in found) if all(len(one) == 1 for one in found) else ()
+        return (
+            tuple(one[0] for one in candidates) if all(len(one) == 1 for one in candidates) else ()
+        )
 
     def families(self, columns: Collection[int]) -> list[str]:
         """Return the families of codes to which names of some columns belong."""

@@ -91,14 +91,14 @@ class MarginLayout:
         return cls(name, {column: ""}, rest=f"not {column}")
 
     @property
-    def own(self) -> tuple[str, ...]:
+    def column_labels(self) -> tuple[str, ...]:
         """Labels of its columns."""
         return self.labels or tuple(self.columns)
 
     @property
     def all_labels(self) -> tuple[str, ...]:
         """All labels: those of columns, the rest, and that of everybody elsewhere."""
-        return (*self.own, *filter(None, (self.rest, self.elsewhere)))
+        return (*self.column_labels, *filter(None, (self.rest, self.elsewhere)))
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class RelatedMargin:
 
     @cached_property
     def sums(self) -> IntArray:
-        """Which parts each column adds up: int64[columns, parts], 0 or 1."""
+        """The parts that each column adds up: int64[columns, parts], 0 or 1."""
         some = [[part in parts for part in self.parts] for parts in self.columns.values()]
         return np.array(some, np.int64).reshape(len(self.columns), len(self.parts))
 
@@ -159,8 +159,8 @@ class RelatedMargin:
         solved = np.zeros(self.sums.T.shape, np.int64)
         for number, part in enumerate(self.parts):
             alone = [Fraction(int(at == number)) for at in range(len(self.parts))]
-            found = next((row for row in done if row[: len(self.parts)] == alone), None)
-            weights = [] if found is None else found[len(self.parts) :]
+            solution_row = next((row for row in done if row[: len(self.parts)] == alone), None)
+            weights = [] if solution_row is None else solution_row[len(self.parts) :]
             if not weights or any(one.denominator > 1 for one in weights):
                 raise UsageError(UNSOLVED.format(margin=self.layout.name, part=" ".join(part)))
             solved[number, order] = [int(one) for one in weights]
@@ -222,12 +222,12 @@ class Relations:
         """Yield the lines of the margins that divide a table."""
         for margin in self.inside(table):
             one, indent = margin.layout, "  " * depth
-            labels = ", ".join(map(printable, one.own))
+            labels = ", ".join(map(printable, one.column_labels))
             within = f" ({one.within})" if one.within else ""
             rest = f" | {one.rest}" if one.rest else ""
             inner = f"{indent}    "
             yield from _wrap(f"{one.name}{within}: {labels}{rest}", indent, inner)
-            if margin.columns.keys() != {*one.own}:
+            if margin.columns.keys() != {*one.column_labels}:
                 yield from _wrap(f"= {', '.join(map(printable, margin.columns))}", inner, inner)
             yield from self._draw(one.name, depth + 1)
 
@@ -275,11 +275,11 @@ class TableLayout:
 
     def check(self) -> None:
         """Raise UsageError for a margin whose parts do not follow from its columns."""
-        known = _list_populations(households=bool(self.households))
+        populations = _list_populations(households=bool(self.households))
         for one in self.margins:
-            related = _relate(one, _outer(one, known), {name: name for name in one.columns})
+            related = _relate(one, _outer(one, populations), {name: name for name in one.columns})
             _ = related.solution
-            known.setdefault(one.name, _list_parts(one, known))
+            populations.setdefault(one.name, _list_parts(one, populations))
 
     def with_rests(self, rests: Mapping[str, str]) -> TableLayout:
         """Return the layout with these rests, by margin; UsageError for an unknown margin."""
@@ -306,20 +306,20 @@ class TableLayout:
             raise UsageError(MISSING.format(margin=PERSONS, column=printable(column)))
         if persons is None:
             return None
-        known = _list_populations(households=households is not None)
+        populations = _list_populations(households=households is not None)
         margins = list[RelatedMargin]()
         for one in self.margins:
-            if not self.chosen and (one.name in known or one.of not in known):
+            if not self.chosen and (one.name in populations or one.of not in populations):
                 continue
-            found = {name: _find_one(name, names) for name in one.columns}
-            if self.chosen and None in found.values():
-                column = next(name for name, it in found.items() if it is None)
+            column_of = {name: _find_one(name, names) for name in one.columns}
+            if self.chosen and None in column_of.values():
+                column = next(name for name, it in column_of.items() if it is None)
                 raise UsageError(MISSING.format(margin=one.name, column=printable(column)))
-            there = {name: it for name, it in found.items() if it is not None}
-            related = _relate(one, _outer(one, known), there)
+            there = {name: it for name, it in column_of.items() if it is not None}
+            related = _relate(one, _outer(one, populations), there)
             if related.is_solved:
                 margins.append(related)
-                known[one.name] = _list_parts(related.layout, known)
+                populations[one.name] = _list_parts(related.layout, populations)
         return Relations(persons, households or "", tuple(margins), self.hidden)
 
 
@@ -330,19 +330,19 @@ def _list_populations(*, households: bool) -> dict[str, list[Part]]:
 
 def _find_one(pattern: str, names: Sequence[str]) -> str | None:
     """Return the only name that a pattern matches; None if there is none, or several."""
-    found = {*match(pattern, names)} if pattern else set[str]()
-    return found.pop() if len(found) == 1 else None
+    matches = {*match(pattern, names)} if pattern else set[str]()
+    return matches.pop() if len(matches) == 1 else None
 
 
-def _outer(margin: MarginLayout, known: Mapping[str, Sequence[Part]]) -> list[Part]:
+def _outer(margin: MarginLayout, populations: Mapping[str, Sequence[Part]]) -> list[Part]:
     """Return the parts that a margin divides; UsageError if it divides nothing that is known."""
-    if margin.of not in known:
+    if margin.of not in populations:
         raise UsageError(
             f"The margin {margin.name} divides {printable(margin.of)}, which is none of "
-            f"{', '.join(known)}.",
+            f"{', '.join(populations)}.",
             code="relations-of-unknown",
         )
-    above = known[margin.of]
+    above = populations[margin.of]
     inside = [one for one in above if not margin.within or one[-1:] == (margin.within,)]
     if not inside or (margin.within and not margin.elsewhere):
         raise UsageError(
@@ -353,24 +353,26 @@ def _outer(margin: MarginLayout, known: Mapping[str, Sequence[Part]]) -> list[Pa
     return inside
 
 
-def _list_parts(margin: MarginLayout, known: Mapping[str, Sequence[Part]]) -> list[Part]:
+def _list_parts(margin: MarginLayout, populations: Mapping[str, Sequence[Part]]) -> list[Part]:
     """List all parts of a margin, with its rest and those elsewhere."""
-    inside = {*_outer(margin, known)}
-    labels = (*margin.own, *((margin.rest,) if margin.rest else ()))
+    inside = {*_outer(margin, populations)}
+    labels = (*margin.column_labels, *((margin.rest,) if margin.rest else ()))
     return [
         (*above, label)
-        for above in known[margin.of]
+        for above in populations[margin.of]
         for label in (labels if above in inside else (margin.elsewhere,))
     ]
 
 
-def _relate(margin: MarginLayout, outer: Sequence[Part], found: Mapping[str, str]) -> RelatedMargin:
+def _relate(
+    margin: MarginLayout, outer: Sequence[Part], column_of: Mapping[str, str]
+) -> RelatedMargin:
     """Relate the columns of a file, by their patterns, to the parts of a margin."""
     if not margin.labels:
         # Labels are the columns as the file spells them.
-        names = tuple(found.get(name, name) for name in margin.columns)
+        names = tuple(column_of.get(name, name) for name in margin.columns)
         margin = replace(margin, labels=names)
-    parts = tuple((*above, label) for above in outer for label in margin.own)
+    parts = tuple((*above, label) for above in outer for label in margin.column_labels)
     added = dict[str, tuple[Part, ...]]()
     listed = not any(margin.columns.values())
     if listed and len(parts) != len(margin.columns):
@@ -381,9 +383,9 @@ def _relate(margin: MarginLayout, outer: Sequence[Part], found: Mapping[str, str
             code="relations-columns-of-parts",
         )
     for number, (pattern, text) in enumerate(margin.columns.items()):
-        if pattern in found:
+        if pattern in column_of:
             some = parts[number : number + 1] if listed else _read_parts(margin, outer, text)
-            added[found[pattern]] = some
+            added[column_of[pattern]] = some
     return RelatedMargin(margin, parts, added)
 
 
@@ -402,18 +404,20 @@ def _read_parts(margin: MarginLayout, outer: Sequence[Part], text: str) -> tuple
 
 def _read_labels(margin: MarginLayout, text: str) -> Sequence[str]:
     """Read a label, or all from one to another."""
-    if text in margin.own:
+    if text in margin.column_labels:
         return (text,)
     first, dots, last = (one.strip() for one in text.partition(".."))
-    if not dots or not {first, last} <= {*margin.own}:
+    if not dots or not {first, last} <= {*margin.column_labels}:
         raise _unknown(margin, text)
-    return margin.own[margin.own.index(first) : margin.own.index(last) + 1]
+    return margin.column_labels[
+        margin.column_labels.index(first) : margin.column_labels.index(last) + 1
+    ]
 
 
 def _unknown(margin: MarginLayout, label: str) -> UsageError:
     return UsageError(
         f"The margin {margin.name} has a column of {printable(label)!r}, which is no label; there "
-        f"are {', '.join(map(printable, margin.own))}.",
+        f"are {', '.join(map(printable, margin.column_labels))}.",
         code="relations-label-unknown",
     )
 
@@ -446,17 +450,17 @@ def require_labels(where: str, margin: MarginLayout) -> None:
         )
 
 
-def _require(where: str, entry: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def _require(where: str, entry: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
     """Raise UsageError for a field that is unknown or has the wrong type."""
     for name, value in entry.items():
-        if name not in known:
+        if name not in fields:
             raise UsageError(
                 f"{where} there is {printable(name)!r}, which means nothing; there are "
-                f"{', '.join(known)}.",
+                f"{', '.join(fields)}.",
                 code="relations-key-unknown",
             )
         texts: Iterable[Any] = value.values() if isinstance(value, dict) else value
-        fits = isinstance(value, known[name])
+        fits = isinstance(value, fields[name])
         if not fits or (name != "margins" and not all(isinstance(one, str) for one in texts)):
             raise UsageError(
                 f"{where} {name} is of the wrong type: texts are quoted.", code="relations-type"

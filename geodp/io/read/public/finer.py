@@ -18,7 +18,7 @@ from geodp.io.read.public.polygons import read_shapes_in
 from geodp.io.read.rows.input_files import RASTER, FilePath, kind_of
 from geodp.io.read.rows.pixels import align_blocks, grid_like
 
-PARTS, MOST = 8, 1 << 26
+PARTS, MAX_SQUARES = 8, 1 << 26
 """Squares of land along the side of a cell, and most squares in all."""
 
 BEYOND = 1000.0
@@ -73,7 +73,7 @@ def _read_land(path: FilePath, place: Lattice, window: tuple[slice, slice]) -> F
     """Draw land on squares of a part of a lattice."""
     a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     rows, cols = ((one.stop - one.start) for one in window)
-    parts = max(min(PARTS, int((MOST / max(rows * cols, 1)) ** 0.5)), 2)
+    parts = max(min(PARTS, int((MAX_SQUARES / max(rows * cols, 1)) ** 0.5)), 2)
     transform = a / parts, 0.0, c + a * window[1].start, 0.0, e / parts, f + e * window[0].start
     part = Lattice(max(rows * parts, 1), max(cols * parts, 1), None, 0, 0, place.crs, transform)
     if str(path).startswith(PREFIX):
@@ -99,20 +99,20 @@ def _read_people(path: FilePath, place: Lattice, window: tuple[slice, slice]) ->
     width, height, *cell = sizes
     if width >= cell[0] or height >= cell[1]:
         raise UsageError(NOT_FINER)
-    edges, kept = [], []
+    edges, ranges = [], []
     for squares, cells, some in zip(fine.edges(), place.edges(), window[::-1], strict=True):
         ends = np.sort(cells[[some.start, some.stop]])
         sides = np.sort(np.stack([squares[1:], squares[:-1]]), axis=0)
         here = np.flatnonzero((sides[1] > ends[0]) & (sides[0] < ends[1]))
         part = slice(int(here[0]), int(here[-1]) + 1) if here.size else slice(0, 1)
         edges.append(squares[part.start : part.stop + 1])
-        kept.append(part)
+        ranges.append(part)
     mass = np.zeros((edges[1].size - 1, edges[0].size - 1))
     for block in align_blocks(path, fine, counted=False):
         if (block.valid & (block.values < 0)).any():
             raise InputError(NEGATIVE, file=os.fspath(path))
         values = np.where(block.valid, block.values, 0)
-        rows, cols = block.rows - kept[1].start, block.cols - kept[0].start
+        rows, cols = block.rows - ranges[1].start, block.cols - ranges[0].start
         down, right = (rows >= 0) & (rows < len(mass)), (cols >= 0) & (cols < mass.shape[1])
         mass[np.ix_(rows[down], cols[right])] = values[np.ix_(down, right)]
     return FinerMap(edges[0], edges[1], mass, is_people=True)

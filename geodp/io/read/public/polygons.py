@@ -419,8 +419,8 @@ def _read_numbers(column: pa.Array, name: str) -> NDArray[np.float64]:
     """Read a column of a circle as numbers; CodeError at the first that is out of range."""
     low, high = RANGES[name]
     numbers = fields.coordinates(column)
-    words = f"the {name} of a place is a number from {low:g} to {high:g}."
-    require_none(~((numbers >= low) & (numbers <= high)), Rule("place-number", words))
+    sentence = f"the {name} of a place is a number from {low:g} to {high:g}."
+    require_none(~((numbers >= low) & (numbers <= high)), Rule("place-number", sentence))
     return numbers
 
 

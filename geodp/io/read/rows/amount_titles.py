@@ -164,11 +164,11 @@ class TitleUnit:
             factor = other.factor
         return TitleUnit(factor, currencies or other.currencies, " ".join(written))
 
-    def differs_from(self, stated: TitleUnit) -> bool:
+    def differs_from(self, declared: TitleUnit) -> bool:
         """Return whether a title says another unit than the one that was stated."""
-        if self.currencies and not self.currencies & stated.currencies:
+        if self.currencies and not self.currencies & declared.currencies:
             return True
-        return bool(self) and (self.factor or 1) != (stated.factor or 1)
+        return bool(self) and (self.factor or 1) != (declared.factor or 1)
 
 
 @dataclass(frozen=True)
@@ -199,12 +199,12 @@ def read_unit(text: str) -> TitleUnit:
     """Return the unit of an amount as an operator states it, such as "10,000 yen" or "5 EUR"."""
     factor, tokens = Fraction(1), [*_tokens(text)]
     for at, one in enumerate(tokens):
-        beside = {each.kind for each in (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2])}
+        adjacent = {each.kind for each in (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2])}
         if one.kind == "number":
             plain = re.sub(r"[.,'\u2019](?=[0-9]{3}(?![0-9]))", "", one.text).replace(",", ".")
             factor *= Fraction(plain)
         # EUR per m2 is no million.
-        elif one.text not in _SHORT or not beside.isdisjoint(("currency", "people")):
+        elif one.text not in _SHORT or not adjacent.isdisjoint(("currency", "people")):
             factor *= Fraction(10) ** one.exponent
     codes = [one.codes for one in tokens if one.codes]
     return TitleUnit(factor, codes[0] if codes else frozenset(), " ".join(text.split()))
@@ -503,10 +503,10 @@ def require_counts(table: InputTable, columns: Sequence[int], unit: float | None
             raise InputError(rule, file=table.name)
         if any(is_share(one) for one in (name, label)):
             raise InputError(SHARE.format(column=shown), file=table.name)
-        found = find_unit(table, column)
-        if found.is_multiple and found.factor is not None:
-            number = f"{float(1 / found.factor):.12f}".rstrip("0")
-            written = printable(found.written)
+        title_unit = find_unit(table, column)
+        if title_unit.is_multiple and title_unit.factor is not None:
+            number = f"{float(1 / title_unit.factor):.12f}".rstrip("0")
+            written = printable(title_unit.written)
             rule = MULTIPLE.format(column=shown, written=written, unit=number)
             raise InputError(rule, file=table.name)
 

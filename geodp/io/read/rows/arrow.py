@@ -126,8 +126,8 @@ class ArrowTable:
             raise
         except pa.ArrowException:
             # It quotes the value that it fails on, and must not be the context of ours.
-            words = "A column holds values of several types; convert it to one type."
-            rule = Rule("column-types-mixed", words)
+            sentence = "A column holds values of several types; convert it to one type."
+            rule = Rule("column-types-mixed", sentence)
         except Exception:  # any error of the table's library, which may quote values
             pass
         raise InputError(rule, file=name)

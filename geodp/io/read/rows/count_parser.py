@@ -101,10 +101,10 @@ class Flags:
         entries, stays = coded.dictionary.to_pylist(), {*map(str.strip, unchanged)}
         occurrences = np.bincount(coded.indices.to_numpy(), minlength=len(entries))
         for at, entry in enumerate(entries):
-            number, flags_found = self._part(entry.translate(WIDE).strip())
-            if flags_found and entry.strip() not in stays:
+            number, flags = self._part(entry.translate(WIDE).strip())
+            if flags and entry.strip() not in stays:
                 entries[at] = number
-                numbers_flagged.update(dict.fromkeys(flags_found, int(occurrences[at])))
+                numbers_flagged.update(dict.fromkeys(flags, int(occurrences[at])))
         if not numbers_flagged:
             return column, numbers_flagged
         plain = pa.array(entries, pa.string()).take(coded.indices)
@@ -284,9 +284,9 @@ class CountParser:
 
     def counts(self, numbers: NDArray[Any], index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counts int64[n] of numbers in cells int64[d, n]; CodeError as above."""
-        found = numbers if self.rounding is None else self._round(index, numbers)
-        require_none(found >= MANKIND, BEYOND_MANKIND)
-        return found
+        counts = numbers if self.rounding is None else self._round(index, numbers)
+        require_none(counts >= MANKIND, BEYOND_MANKIND)
+        return counts
 
     def count_missing(self, column: pa.Array, numbers: NDArray[Any]) -> int:
         """Return how many values of a column with these numbers were named as missing."""

@@ -357,8 +357,8 @@ class Weights:
         if column is None and largest == 1:
             return None
         is_number = isinstance(largest, Integral) and not isinstance(largest, bool)
-        whole = is_number and 1 < largest <= MAX_WEIGHT
-        if column is None or not whole:
+        is_valid = is_number and 1 < largest <= MAX_WEIGHT
+        if column is None or not is_valid:
             raise UsageError(
                 "Weights (weight=) need their largest value, a whole number above 1 (max_weight=): "
                 "public and chosen without the data, as larger weights count as this.",
@@ -369,9 +369,9 @@ class Weights:
     def watch(self, tables: Iterable[InputTable]) -> Iterator[InputTable]:
         """Yield tables; InputError for one whose title says that weights are in multiples."""
         for table in tables:
-            found = find_unit(table, find_column(table, self.column))
-            if found.is_multiple:
-                written = printable(found.written)
+            unit = find_unit(table, find_column(table, self.column))
+            if unit.is_multiple:
+                written = printable(unit.written)
                 rule = WEIGHT_MULTIPLE.format(column=printable(self.column), written=written)
                 raise InputError(rule, file=table.name)
             yield table
@@ -407,8 +407,8 @@ def count_weights(column: pa.Array, largest: int, decimal: str | None = None) ->
     try:
         values, exponent = exact_decimals(column, decimal)
     except CodeError as error:
-        known = {MISSING.code: WEIGHT_MISSING, POINT_OR_THOUSANDS.code: WEIGHT_POINT}
-        raise CodeError(error.position, known.get(error.code, WEIGHT_FORM)) from None
+        rules = {MISSING.code: WEIGHT_MISSING, POINT_OR_THOUSANDS.code: WEIGHT_POINT}
+        raise CodeError(error.position, rules.get(error.code, WEIGHT_FORM)) from None
     one = 10**exponent
     # Compared without doubling, which might not fit; a half is rounded up to one.
     require_none(values < one - one // 2, NO_WEIGHT)

@@ -167,12 +167,12 @@ class TextTable(FileTable):
         """Read the header: the first line that is not blank, or the line that the call names."""
         delimiter, header_row = opening.delimiter, opening.header_row
         file, encoding, text = _open_head(file, opening.encoding, header_row)
-        known_by: FactSource = "values" if delimiter is None else "operator"
+        source: FactSource = "values" if delimiter is None else "operator"
         above = 0
         if declaration := _SEP.match(text):
             if delimiter not in (None, declaration[1]):
                 raise InputError(ANOTHER, file=file.name, row=1)
-            delimiter, known_by = declaration[1], "file"
+            delimiter, source = declaration[1], "file"
             text, above = text[declaration.end() :], declaration[0].count("\n")
         if header_row is None:
             header_row = above + 1 + text[: len(text) - len(text.lstrip("\r\n"))].count("\n")
@@ -184,12 +184,12 @@ class TextTable(FileTable):
         names, labels, lines, rule = _read_titles(text, delimiter, labelled)
         if rule:
             raise InputError(rule, file=file.name, row=above + lines)
-        stated: FactSource = "operator" if opening.encoding else "values"
+        encoding_source: FactSource = "operator" if opening.encoding else "values"
         certain = encoding == "utf-8-sig" or file.share is _unknown_share
         facts: tuple[Fact, ...] = (
             Fact("format", "delimited text", "values"),
-            Fact("delimiter", delimiter, known_by),
-            Fact("encoding", encoding, "file" if certain else stated),
+            Fact("delimiter", delimiter, source),
+            Fact("encoding", encoding, "file" if certain else encoding_source),
         )
         # Rows are only known to be in order once the header's own line is.
         end = above + lines
@@ -274,8 +274,8 @@ class TextTable(FileTable):
 
     def heads(self) -> Iterator[tuple[range, list[list[str]]]]:
         """Return the lines of names, and the first lines of the file, split by each delimiter."""
-        own = range(self.header_row, self.head_lines + 1)
-        return ((own, self._head_rows(delimiter)) for delimiter in DELIMITERS)
+        header_rows = range(self.header_row, self.head_lines + 1)
+        return ((header_rows, self._head_rows(delimiter)) for delimiter in DELIMITERS)
 
     def _first_row(self) -> list[str]:
         """Return the fields of the first line below the header that is not blank."""

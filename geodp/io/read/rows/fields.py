@@ -108,7 +108,7 @@ _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 MISSING = Rule(
     "coordinate-missing", "a coordinate is missing; drop the rows without one, or complete them."
 )
-MOST_DIGITS = 76
+MAX_DIGITS = 76
 """Most digits of a decimal of Arrow."""
 
 NAN = "nan"
@@ -160,9 +160,9 @@ def counts(
         _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
         _require(plain, pc.invert(pc.match_substring_regex(plain, LOST)), SHORT)
         if not point:
-            whole = pc.match_substring_regex(plain, _ONE_OR_THOUSAND)
+            is_number = pc.match_substring_regex(plain, _ONE_OR_THOUSAND)
             rule = Rule(POINT.code, f"{COUNT_FORM} {POINT}")
-            _require(plain, pc.invert(whole), rule)
+            _require(plain, pc.invert(is_number), rule)
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind) and not amounts and not plain.null_count:
@@ -242,10 +242,10 @@ def find_missing(column: pa.Array, missing: Sequence[str | float]) -> NDArray[np
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     numbers = [amount for amount in amounts if isinstance(amount, Decimal)]
     absent = pa.array(_representable(numbers, kind), plain.type)
-    found = pc.is_in(plain, absent)
+    is_missing = pc.is_in(plain, absent)
     if "" in tokens or NAN in amounts:
-        found = pc.or_(found, pc.is_null(plain))
-    return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+        is_missing = pc.or_(is_missing, pc.is_null(plain))
+    return np.asarray(is_missing.to_numpy(zero_copy_only=False), np.bool_)
 
 
 def decimal_points(column: pa.Array, decimal: str | None, thousands: bool = True) -> pa.Array:
@@ -591,10 +591,10 @@ def expand_decimals(column: pa.Array) -> pa.Array:
     """
     kind = column.type
     digits = kind.precision - kind.scale
-    if digits > MOST_DIGITS:
+    if digits > MAX_DIGITS:
         raise CodeError(
             0,
-            f"a decimal of this type may have {digits} digits, more than {MOST_DIGITS}: write the "
+            f"a decimal of this type may have {digits} digits, more than {MAX_DIGITS}: write the "
             "column as text or as integers.",
             code="decimal-too-long",
         )

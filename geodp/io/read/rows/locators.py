@@ -332,7 +332,7 @@ def _label_reader(grid: Grid, attribute: int) -> Callable[[pa.Array], list[NDArr
     return lambda column: [fields.labels(column, grid.attributes[attribute].labels)]
 
 
-TURN = 360.0
+FULL_CIRCLE = 360.0
 """A turn around the Earth, in degrees."""
 
 NO_PLACE = Rule(
@@ -367,12 +367,12 @@ class Transform:
         if not x.size:
             return
         rule = NO_DEGREES
-        if longitude_period(self.source.to_wkt()) != TURN:
+        if longitude_period(self.source.to_wkt()) != FULL_CIRCLE:
             degrees = open_transformer(self.source, "EPSG:4326")
             x, y = degrees.transform(x, y)
             rule = NO_PLACE
         # Infinite numbers, and those that are none, are within no limits.
-        require_none(~((np.abs(y) <= TURN / 4) & (np.abs(x) <= TURN)), rule)
+        require_none(~((np.abs(y) <= FULL_CIRCLE / 4) & (np.abs(x) <= FULL_CIRCLE)), rule)
 
 
 def locate_points(

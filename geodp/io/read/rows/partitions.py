@@ -65,9 +65,9 @@ class FileTable(ABC):
 
     def find_header(self, accepts: Callable[[Sequence[str]], bool]) -> int | None:
         """Return the first other row near the start whose fields are accepted, or None."""
-        for own, rows in self.heads():
+        for header_rows, rows in self.heads():
             for number, fields in enumerate(rows, 1):
-                if number not in own and accepts(fields):
+                if number not in header_rows and accepts(fields):
                     return number
         return None
 
@@ -77,10 +77,10 @@ class FileTable(ABC):
         Rows count from 1.
         """
         wider = sum(map(bool, self.names))
-        for own, rows in self.heads():
-            found = guess_header(rows, wider)
-            if found is not None and found[0] + 1 != own.start:
-                return found[0] + 1, found[1] + 1
+        for header_rows, rows in self.heads():
+            guess = guess_header(rows, wider)
+            if guess is not None and guess[0] + 1 != header_rows.start:
+                return guess[0] + 1, guess[1] + 1
         return None
 
     @property

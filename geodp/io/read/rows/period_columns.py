@@ -109,14 +109,14 @@ def match_periods(names: Sequence[str], pattern: str) -> dict[str, tuple[int, ..
     if pattern.count(STAR) != 1:
         raise UsageError(PATTERN)
     before, after = map(_plain, pattern.strip().split(STAR))
-    found = {}
+    parts_by_name = {}
     for name in names:
         plain = _plain(name.strip())
         if plain.startswith(before) and plain.endswith(after):
             parts = read_parts(plain[len(before) : len(plain) - len(after)])
             if parts is not None:
-                found[name] = parts
-    return found
+                parts_by_name[name] = parts
+    return parts_by_name
 
 
 def _plain(text: str) -> str:
@@ -153,17 +153,17 @@ def find_period_columns(
     {'2023-01': '1月', '2023-02': '2月'}
     """
     shown = printable(pattern)
-    found = match_periods(names, pattern)
-    if len(found) < 2:
+    parts_by_name = match_periods(names, pattern)
+    if len(parts_by_name) < 2:
         raise InputError(NO_COLUMNS.format(shown), file=file)
     if times is None:
         if not are_names(names):
             raise UsageError(LIKE_DATA.format(shown))
-        if min(found.values())[0] < 1000:
+        if min(parts_by_name.values())[0] < 1000:
             raise UsageError(NO_YEAR.format(shown))
-        named = {name: write_period(parts) for name, parts in found.items()}
+        named = {name: write_period(parts) for name, parts in parts_by_name.items()}
     else:
-        named = _match_times(found, times)
+        named = _match_times(parts_by_name, times)
     columns: dict[str, str] = {}
     for name, time in named.items():
         if time in columns:
@@ -175,13 +175,15 @@ def find_period_columns(
     return dict(sorted(columns.items()))
 
 
-def _match_times(found: Mapping[str, tuple[int, ...]], times: Sequence[str]) -> dict[str, str]:
+def _match_times(
+    parts_by_name: Mapping[str, tuple[int, ...]], times: Sequence[str]
+) -> dict[str, str]:
     """Return the time of each column that has one, by its name: in whole, or its last part."""
     full = {tuple(map(int, re.split("[-T]", time))): time for time in times}
     short = {parts[-1:]: time for parts, time in full.items()}
     # The last part alone says a period only where all others are the same.
     by_parts = full | (short if len({parts[:-1] for parts in full}) == 1 else {})
-    return {name: by_parts[parts] for name, parts in found.items() if parts in by_parts}
+    return {name: by_parts[parts] for name, parts in parts_by_name.items() if parts in by_parts}
 
 
 def find_pattern(names: Sequence[str]) -> tuple[str, bool] | None:

@@ -165,9 +165,9 @@ def name_persons(
     Raises InputError if a person is missing.
     """
     kind = names.type.value_type if pa.types.is_dictionary(names.type) else names.type
-    whole = _as_whole(names) if pa.types.is_decimal(kind) else names
+    persons = _as_integers(names) if pa.types.is_decimal(kind) else names
     # Floats hold ids only up to 2**53, beyond which two persons would become one.
-    if pa.types.is_floating(kind) or whole is None:
+    if pa.types.is_floating(kind) or persons is None:
         rule = Rule(
             "persons-not-told-apart",
             "persons are identified by text or whole numbers; write the column as text, and drop "
@@ -175,7 +175,7 @@ def name_persons(
         )
         raise rows.error(0, rule, column)
     with rows.named(column):
-        text = pc.utf8_trim_whitespace(as_text(whole))
+        text = pc.utf8_trim_whitespace(as_text(persons))
     text = text if inside is None else text.filter(pa.array(inside))
     sizes = np.diff(bytes_of_texts(text)[0])
     missing = sizes == 0
@@ -191,7 +191,7 @@ def name_persons(
     return text
 
 
-def _as_whole(names: pa.Array) -> pa.Array | None:
+def _as_integers(names: pa.Array) -> pa.Array | None:
     """Return decimals as whole ones, as one person is 7 and 7.00; None if one has a fraction."""
     names = decode(names)
     if names.type.scale <= 0:

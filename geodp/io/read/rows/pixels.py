@@ -70,11 +70,11 @@ def grid_like(path: FilePath) -> Grid:
         crs = None if header.crs is None else name_plane(header.crs)
         transform = tuple(raster.transform)[:6]
         if crs is not None:
-            transform = _turn(transform, raster.width, crs)
+            transform = _wrap(transform, raster.width, crs)
         return Grid.regular(raster.shape, crs=crs, transform=transform)
 
 
-def _turn(transform: tuple[float, ...], columns: int, crs: str) -> tuple[float, ...]:
+def _wrap(transform: tuple[float, ...], columns: int, crs: str) -> tuple[float, ...]:
     """Return the coefficients of a map turned to longitudes from -180 to 180, where it is exact.
 
     A map once around the Earth from 0 to 360 begins at -180 then, and one east of 180 lies west of

@@ -112,7 +112,7 @@ class WebLayer(ABC):
 
 
 def find_layer(view: View) -> WebLayer:
-    """Return what a map shows of a view for which `why_not_on_web` is None."""
+    """Build the layer of a view for which `why_not_on_web` is None."""
     if view.table.grid.maps.one is None:
         return WebLines.of(view)
     return WebMap.of(view)

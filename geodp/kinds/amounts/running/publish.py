@@ -164,7 +164,7 @@ class AmountSeriesPublishing(PeriodsPublishing, AmountsPublishing):
 
     @property
     def series(self) -> AmountsSeriesOptions:
-        """What is asked of the series."""
+        """The options of the series."""
         from geodp.kinds.amounts.series import AmountsSeriesOptions
 
         return AmountsSeriesOptions(person=self.options["person_in"], **self.asked)

@@ -198,7 +198,7 @@ class FlowsSeriesPublishing(PeriodsPublishing, FlowsPublishing):
 
     @property
     def series(self) -> FlowsSeriesOptions:
-        """What is asked of the series."""
+        """The options of the series."""
         from geodp.kinds.flows.series import FlowsSeriesOptions
 
         return FlowsSeriesOptions(person=self.options["person_in"], **self.measured)

@@ -17,12 +17,12 @@ PUBLISHED = {"persons.nc", "mesh.xlsx"}
 
 
 def commands():
-    """Words of every documented command, and what is said to become of it."""
+    """Words of every documented command, and why it is refused, if it is."""
     text = DOCUMENT.read_text(encoding="utf-8")
     for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
         for line in block.replace("\\\n", " ").splitlines():
             command, _, result = line.partition("  # ")
-            yield shlex.split(command)[2:], result.strip()
+            yield shlex.split(command)[2:], result.strip() or "published"
 
 
 LISTS = {"blocks.csv", "sections.csv", "areas.csv", "sa1.csv", "mesh_blocks.csv", "subsections.csv"}

@@ -93,8 +93,8 @@ def plain_columns(table: InputTable) -> dict[int, str]:
     Tables of areas often have geometries besides codes; only the codes identify an area.
     """
     geometry = geometry_of(table)
-    own, columns = geometry and geometry.name, enumerate(file_columns(table))
-    return {i: name.strip() for i, name in columns if name != own}
+    geometry_name, columns = geometry and geometry.name, enumerate(file_columns(table))
+    return {i: name.strip() for i, name in columns if name != geometry_name}
 
 
 def _of_parquet(table: ParquetTable, wanted: str | None = None) -> tuple[str, str | None] | None:
@@ -145,13 +145,13 @@ def _of_parquet_types(
 
 def crs_of_points(geometry: Geometry, crs: str | None) -> str:
     """Return the CRS of points: ``crs``, or that of the file; UsageError without any."""
-    known = crs or geometry.crs
-    if known is None:
+    resolved = crs or geometry.crs
+    if resolved is None:
         raise UsageError(
             "The geometries have no CRS; name it (--points-crs, crs=).",
             code="geometries-without-crs",
         )
-    return known
+    return resolved
 
 
 def read_points(column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
