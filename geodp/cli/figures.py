@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.output import write_file
+from geodp.cli.translation import measure_width, translate
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ class Row:
         if self.below:
             return show(one.value), "", DASH, *self.columns, ""
         error = None if self.bare else getattr(one, "standard_error", None)
-        ends = DASH if self.bare else f"{show(one.low)} to {show(one.high)}"
+        both = translate("{low} to {high}").format(low=show(one.low), high=show(one.high))
+        ends = DASH if self.bare else both
         star = "*" if sign and (one.is_certain if self.starred is None else self.starred) else ""
         spread = "" if error is None else show_estimate(error)
         return show(one.value), spread, ends, *self.columns, star
@@ -145,12 +147,13 @@ class ShownRows:
         sign = "+" if what == "difference" else ""
         named = self.rows[0].place if self.rows else ("name",)
         places = ["region" if one == "name" else one for one in named]
-        ends = f"{self.confidence:g} % interval"
-        lines = [(*places, "", what, "standard error", ends, *self.columns, "")]
+        ends = translate("{confidence} % interval").format(confidence=f"{self.confidence:g}")
+        words = (translate(one) for one in (*places, "", what, "standard error"))
+        lines = [(*words, ends, *map(translate, self.columns), "")]
         last: Mapping[str, str] | None = None
         for one in self.rows:
             begin = one.place.values() if one.place != last else ("",) * len(places)
-            lines.append((*begin, one.quantity.replace("_", " "), *one.cells(sign)))
+            lines.append((*begin, translate(one.quantity.replace("_", " ")), *one.cells(sign)))
             last = one.place
         return "\n".join([*self.head, align(lines, left=len(places) + 1), *self.notes])
 
@@ -253,12 +256,14 @@ def align(lines: Sequence[Sequence[str]], left: int = 1) -> str:
     region  count
     5339       12
     """
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [max(map(measure_width, column)) for column in zip(*lines, strict=True)]
+
+    def pad(cell: str, width: int, at: int) -> str:
+        blank = " " * (width - measure_width(cell))
+        return cell + blank if at < left else blank + cell
+
     return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at < left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
+        "  ".join(pad(*one) for one in zip(line, widths, range(len(line)), strict=True)).rstrip()
         for line in lines
     )
 

@@ -290,7 +290,7 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     chosen = choose_reader(options)
     values = read_fields(chosen.option_fields(), options)
     if "outside" in values:
-        values["outside"] = values["outside"] or _default_outside(options)
+        values["outside"] = values["outside"] or default_outside(options)
     if values.get("labels"):
         values["labels"] = open_labels(options)
     return chosen.of(grid, **values, **give_key(chosen, key))
@@ -409,7 +409,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     return Prior.of(grid, cells, source)
 
 
-def _default_outside(options: Mapping[str, Any]) -> str:
+def default_outside(options: Mapping[str, Any]) -> str:
     """Return the default for rows outside: crop with map bounds; otherwise they are errors."""
     if str(options["spec"]).partition(":")[0] in CELLS:
         return "error"

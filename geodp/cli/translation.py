@@ -88,14 +88,14 @@ def wrap(text: str, width: int) -> list[str]:
     """Wrap a line at blanks, and between wide characters, where the language allows it."""
     lines, line = [], ""
     for piece in _pieces(text):
-        if line and _width((line + piece).rstrip()) > width:
+        if line and measure_width((line + piece).rstrip()) > width:
             lines.append(line.rstrip())
             line = ""
         line += piece if line else piece.lstrip()
     return [*lines, line.rstrip()] if line.strip() else lines or [""]
 
 
-def _width(text: str) -> int:
+def measure_width(text: str) -> int:
     """Return the width of a text in columns."""
     return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
 
@@ -106,7 +106,7 @@ def _pieces(text: str) -> Iterator[str]:
     for before, one in zip(f" {text}", text, strict=False):
         # Japanese has no blanks between words; a line may break between any two wide characters,
         # except next to punctuation.
-        wide = _width(before) == 2 or _width(one) == 2
+        wide = measure_width(before) == 2 or measure_width(one) == 2
         free = wide and one not in CLOSING and before not in OPENING
         if piece and ((before == " " and one != " ") or (free and not one.isspace())):
             yield piece
@@ -206,17 +206,18 @@ class _Formatter(click.HelpFormatter):
     ) -> None:
         """Write a list of names with their translated descriptions."""
         rows = list(rows)
-        column = min(max((_width(first) for first, _ in rows), default=0), col_max) + col_spacing
+        widest = max((measure_width(first) for first, _ in rows), default=0)
+        column = min(widest, col_max) + col_spacing
         start = " " * (self.current_indent + column)
         for first, second in rows:
             lines = wrap(
                 translate_option(second), max(self.width - column - self.current_indent, 20)
             )
             named = f"{' ' * self.current_indent}{first}"
-            if _width(first) > column - col_spacing:
+            if measure_width(first) > column - col_spacing:
                 self.write(f"{named}\n{start}{lines[0]}".rstrip() + "\n")
             else:
-                blanks = " " * (len(start) - _width(named))
+                blanks = " " * (len(start) - measure_width(named))
                 self.write(f"{named}{blanks}{lines[0]}".rstrip() + "\n")
             self.write("".join(f"{start}{line}\n" for line in lines[1:]))
 

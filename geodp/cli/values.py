@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.translation import translate
+
 if TYPE_CHECKING:
     Param = click.ParamType[Any]
 else:
     Param = click.ParamType  # not generic in the oldest supported Click
 
+
+BOUNDS_FORM = (
+    "west south east north, in units of the grid's CRS or with the word degrees after them, or "
+    "the name of a public area."
+)
+"""What bounds are, in the words of an error."""
 
 EDGES = 4
 """Numbers of bounds: west, south, east, north."""
@@ -41,12 +49,7 @@ class BoundsType(Param):
                 return value
             numbers = ()
         if len(numbers) != EDGES:
-            self.fail(
-                "west south east north, in units of the grid's CRS or with the word degrees after "
-                "them, or the name of a public area.",
-                param,
-                ctx,
-            )
+            self.fail(translate(BOUNDS_FORM), param, ctx)
         if degrees:
             return " ".join(map(str, numbers)) + DEGREES
         return numbers

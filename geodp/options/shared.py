@@ -523,6 +523,24 @@ PERSON_IN = Option(
     required=True,
 )
 
+SNAPSHOTS = Option(
+    "--snapshots",
+    "Plan a series of this many snapshots (publish-series): the budget is for all of them, the "
+    "errors are for one.",
+    low=2,
+    everyday=True,
+)
+"""How many snapshots a planned series has."""
+
+PLANNED_PERSON_IN = Option(
+    "--person-in",
+    "With --snapshots: in how many snapshots a person is.",
+    choices=("all", "one"),
+    everyday=True,
+    needs=("snapshots",),
+)
+"""In how many of them a person is."""
+
 PERIODS = grouped(
     "Input",
     Option(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from geodp.errors import UsageError
 from geodp.io.folder.kinds import find_kind
 from geodp.io.verify.card import find_day
 from geodp.io.verify.readback import explain_damage, read_release_table
@@ -18,6 +16,8 @@ from geodp.release.opening import list_tables
 
 def draw_folder(folder: Path, look: Look, *, form: Form = "png", dpi: int = DPI) -> bytes:
     """Draw the release in a public folder: as its kind does, or its first table that has a map.
+
+    A table of pairs is drawn as the release that it is a table of, which knows their errors.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ def draw_folder(folder: Path, look: Look, *, form: Form = "png", dpi: int = DPI)
     VerificationError
         The release was changed.
     """
-    kind = find_kind(folder)
+    kind, view = find_kind(folder), None
+    if kind is None:
+        view = find_view(folder)
+        if view.table.grid.maps.missing:
+            whole = folder.resolve().parent
+            kind, folder = (find_kind(whole), whole)
     draw = None if kind is None else kind.find("draw")
     if kind is None or draw is None:
-        return draw_map(find_view(folder), look, form=form, dpi=dpi)
-    if not (look.fade and look.flows):
-        raise UsageError(
-            f"--no-fade and --no-flows are for maps of counts, and this is {kind.title}.",
-            code="map-of-counts-option",
-        )
+        return draw_map(view or find_view(folder), look, form=form, dpi=dpi)
     with explain_damage(folder):
         sheet = draw(kind.open(folder), look, find_day(folder))
     return render_sheet(sheet, form, dpi=dpi)
@@ -55,12 +55,6 @@ def find_view(folder: Path, *, alone: bool = False) -> View:
     With the day of a withdrawal, if it was withdrawn. ``alone``: it must be one map, not one of
     origins and one of destinations.
     """
-    kind = find_kind(folder)
-    show = None if kind is None else kind.find("view")
-    if kind is not None and show is not None and not alone:
-        with explain_damage(folder):
-            shown: View = show(kind.open(folder))
-        return replace(shown, withdrawn=find_day(folder))
     for name in list_tables(folder):
         view = find_view(folder / name)
         grid = view.table.grid

@@ -607,7 +607,7 @@ class MapsKind(IndexKind):
         """Design a series from public things alone; UsageError as for :meth:`prepare_series`."""
         method = choose_pyramid(request.method, "Several maps")
         terms = request.terms.bound(inputs.bound)
-        sharing = share_periods(grid, method, terms, periods, person)
+        sharing = share_periods(grid, method, terms, len(periods.names), person)
 
         def make(each: Request) -> MapsDesign:
             return self.design(grid, each, inputs)

@@ -447,14 +447,13 @@ class PeriodsDesign:
 
 
 def share_periods(
-    grid: Grid, method: Mechanism, terms: Terms, periods: Periods, person: Person
+    grid: Grid, method: Mechanism, terms: Terms, number: int, person: Person
 ) -> Sharing:
-    """Divide a budget among periods; ``method``: of a table of one period.
+    """Divide a budget among a number of periods; ``method``: of a table of one period.
 
     As in a single release, the budget says which noise it is for.
     """
     noise: Any = "gaussian" if terms.gaussian else "laplace"
-    number = len(periods.names)
     return share_budget(grid, method, terms, snapshots=number, person=person, noise=noise)
 
 

@@ -239,7 +239,7 @@ def _publish_census(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
 def _publish_flows(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     return geodp.flows.publish(
         frames["a.csv"], grid=grid(), origin="code", destination="to", person="id", trips=1,
-        **{"epsilon": 2} | more,
+        **{"epsilon": 2, "outside": "crop"} | more,
     )  # fmt: skip
 
 
@@ -278,7 +278,7 @@ def _publish_series_of_households(frames: dict[str, pandas.DataFrame], **more: A
 def _publish_series_of_flows(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     tables = [
         geodp.flows.read_trips(
-            one, grid=grid(), origin="code", destination="to", person="id", trips=1
+            one, grid=grid(), origin="code", destination="to", person="id", trips=1, outside="crop"
         )
         for one in frames.values()
     ]

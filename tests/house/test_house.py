@@ -188,6 +188,7 @@ LATE = {
     ("io/read/reader", "grid/grid"): "help of commands reads the fields of readers",
     ("io/verify", "io/read/public"): "few releases have tables, and all readers come with theirs",
     ("io/verify/verify", "io/verify/formats"): "few releases have formats that readers come with",
+    ("kinds/flows/flows", "kinds/flows"): "only files and maps are drawn",
     ("kinds/selection/kind", "kinds/selection"): "the list of kinds loads no kind",
     ("release/cutting", "io/read"): "few polygons come with a finer map",
     ("release/estimates", "io/read"): "few shapes are of another CRS than the grid",

@@ -21,6 +21,13 @@ from geodp.io.write.view import View
 
 Form = Literal["png", "svg"]
 
+MEDIA_TYPE = "image/png"
+
+WITHOUT_MARGINS = (
+    "errors of pairs have no closed form here, so that a picture would show what is noise alone"
+)
+"""Why pairs of a map have no picture by themselves; that of a release of flows estimates them."""
+
 MIN_DPI, MAX_DPI = 50, 600
 """Smallest and largest resolution of a PNG, in pixels per inch."""
 
@@ -32,6 +39,12 @@ def why_no_picture(grid: Grid) -> str | None:
     if len(grid.places) > 1 and not grid.names.on_map:
         return "pairs of areal units lie on no map"
     return None
+
+
+def require_picture(grid: Grid) -> None:
+    """Raise UsageError for a grid whose release has no picture."""
+    if (reason := why_no_picture(grid)) is not None:
+        raise UsageError(f"There is no map of this release: {reason}.", code="map-unavailable")
 
 
 class Picture(Format):
@@ -55,7 +68,9 @@ class Picture(Format):
 
     def unsupported(self, view: View) -> str | None:
         """Return why there is no picture."""
-        return why_no_picture(view.table.grid)
+        grid = view.table.grid
+        untold = grid.maps.missing and view.card.expected_error.blocks is None
+        return why_no_picture(grid) or (WITHOUT_MARGINS if untold else None)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Draw the map."""
@@ -66,7 +81,7 @@ class Picture(Format):
         # The card reports missing texts, as the picture itself cannot.
         if not all(map(families, (name, view.counted))):
             what += "; without words for which no font was there with all letters"
-        yield Entry(f"{name}.png", "image/png", what)
+        yield Entry(f"{name}.png", MEDIA_TYPE, what)
 
 
 def draw_map(
@@ -98,9 +113,7 @@ def draw_map(
         The grid has no picture (see `why_no_picture`); the bounds hold no cell; no font has all
         letters of the look's texts; the form is another one.
     """
-    reason = why_no_picture((view.ends or (view,))[0].table.grid)
-    if reason is not None:
-        raise UsageError(f"There is no map of this release: {reason}.", code="map-unavailable")
+    require_picture((view.ends or (view,))[0].table.grid)
     return render_sheet(_compose(view, look or Look()), form, dpi)
 
 

@@ -35,6 +35,8 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.loss import Budget
 from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.request import Request, choose_pyramid, make_event
+from geodp.release.series import share_periods
+from geodp.release.sharing import Person
 from geodp.release.transaction import Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
@@ -70,6 +72,8 @@ class PlannedClip:
         Standard error of the mean by noise alone, as a part of it.
     error : float
         Both together: root of the sum of the squares.
+    count_error : float
+        Standard error of the number of records of the area.
     best : bool
         Whether it has the smallest error of all that are compared.
     """
@@ -79,6 +83,7 @@ class PlannedClip:
     bias: float
     noise: float
     error: float
+    count_error: float
     best: bool
 
 
@@ -151,6 +156,8 @@ def plan(
     neighbours: str = ADD_REMOVE,
     contribution: int = 1,
     method: str | None = None,
+    snapshots: int | None = None,
+    person: Person = "all",
 ) -> list[PlannedClip]:
     """Compare upper ends of the clip by what they cost the mean of an area.
 
@@ -177,6 +184,10 @@ def plan(
         Part of the budget for sums, where classes have the rest.
     epsilon, rho, delta, neighbours, contribution, method
         See :func:`geodp.amounts.publish`.
+    snapshots : int, optional
+        Plan a series of so many periods: the budget is for all of them, the errors are for one.
+    person : {"all", "one"}
+        With ``snapshots``: in how many of them one person is.
 
     Raises
     ------
@@ -196,9 +207,12 @@ def plan(
     guess, pyramid = Guess(float(median), float(upper_tenth)), choose_pyramid(method, "Amounts")
     bottom = float(exact(lower, "lower"))
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, people=people)
+    if snapshots is not None:
+        terms = share_periods(grid, pyramid, terms, snapshots, person).each
     event = make_event(grid, pyramid, take_part(terms, share))
     cells = 1.0 if people is None else max(records * grid.size / people, 1.0)
-    error = _error_of_block(grid, pyramid, event, cells) / records
+    error_of_stream = _error_of_block(grid, pyramid, event, cells)
+    error = error_of_stream / records
     uppers = [float(exact(one, "clip")) for one in clips] or [*map(guess.exceeded_by, BEYOND)]
     if any(upper <= max(bottom, 0) for upper in uppers):
         raise UsageError(
@@ -213,10 +227,15 @@ def plan(
         bias = 1 - mean / guess.mean
         rows.append((upper, guess.beyond(upper), bias, noise, hypot(bias, noise)))
     least = min(row[-1] for row in rows)
-    return [PlannedClip(*row, best=row[-1] == least) for row in rows]
+    # Records are the sum of both streams, whose noise is independent.
+    counted = sqrt(2) * error_of_stream
+    return [PlannedClip(*row, count_error=counted, best=row[-1] == least) for row in rows]
 
 
-@takes(plan, without=("median", "upper_tenth", "clips", "lower", "records", "method"))
+@takes(
+    plan,
+    without=("median", "upper_tenth", "clips", "lower", "records", "method", "snapshots", "person"),
+)
 def find_dense_method(
     grid: Grid, *, people: float | None = None, share: Any = 1, contribution: int = 1, **budget: Any
 ) -> tuple[str, float] | None:

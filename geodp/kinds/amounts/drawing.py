@@ -355,9 +355,14 @@ def draw_amounts(release: AmountNumbers, look: Look, withdrawn: str | None = Non
 
     ``withdrawn``: the day on which the release was withdrawn, if it was.
 
-    Raises UsageError for a grid without such a map, for bounds without a cell, and for requested
-    texts that no font can draw.
+    Raises UsageError for a grid without such a map, for bounds without a cell, for requested
+    texts that no font can draw, and for a look that is for counts alone.
     """
+    if not (look.fade and look.flows):
+        raise UsageError(
+            "--no-fade and --no-flows are for maps of counts, and this is a release of amounts.",
+            code="map-of-counts-option",
+        )
     blocks = estimate_blocks(release, look)
     if not blocks.levels:
         raise UsageError(NO_MEANS)

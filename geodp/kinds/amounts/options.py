@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from geodp.options.file_question import ASK_PERIODS, ASK_PERSON_IN, FileQuestion
 from geodp.options.option import KindOptions, Option, grouped, joined
-from geodp.options.shared import PERIODS, PERSON_IN, REQUEST, WEIGHTS
+from geodp.options.shared import (
+    PERIODS,
+    PERSON_IN,
+    PLANNED_PERSON_IN,
+    REQUEST,
+    SNAPSHOTS,
+    WEIGHTS,
+)
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 AMOUNT = joined(
@@ -162,6 +169,8 @@ PLANNED = joined(
     ),
     REQUEST.one("contribution", help="Most records of one person.", default=1, everyday=False),
     METHOD,
+    SNAPSHOTS,
+    PLANNED_PERSON_IN,
 )
 """Options of a plan of the clip."""
 

@@ -267,7 +267,9 @@ def share(
 ) -> Sharing:
     """Divide the budget among periods; UsageError as :func:`publish_series` raises it."""
     method = choose_pyramid(request.method, "Amounts")
-    return share_periods(axes.grid, method, request.terms.bound(bound), periods, options.person)
+    return share_periods(
+        axes.grid, method, request.terms.bound(bound), len(periods.names), options.person
+    )
 
 
 def design_series(

@@ -102,6 +102,8 @@ FILES: Mapping[str, str] = {
     "errors and 95 % intervals by the size of the flow; pairs that are not listed have 0",
     "flows_marked": "{flows}; begins with the byte order mark of UTF-8",
     "flows_lines": "{flows}; with the lines from origins to destinations",
+    "picture": "the largest flows that noise does not hide as a picture; where it hides all, maps "
+    "of where trips begin and end",
     "pairs": "noisy trips between all blocks of {blocks}, before any estimate: unbiased, and often "
     "below 0",
     "labels_pairs": "noisy trips by label of all pairs of blocks of {blocks}, before any estimate: "

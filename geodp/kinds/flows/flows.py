@@ -559,8 +559,28 @@ class Flows(Composite[FlowsCard]):
         prior = None if self.prior is None or self.prior.left_out else self.prior
         zones, attributes = Zones.of(self.origins.grid), self.flows.grid.attributes
         files, left_out = write_flows(self.view(), folder)
+        drawn, undrawn = self._map().write(folder)
         measured = write_measured(self.noisy, self.labels, prior, zones, attributes, folder)
-        return (*files, *measured), left_out
+        return (*files, *drawn, *measured), (*left_out, *undrawn)
+
+    def _map(self, withdrawn: str | None = None) -> Any:
+        """Return the map of the release, a :class:`geodp.kinds.flows.picture.FlowsMap`.
+
+        ``withdrawn``: the day on which the release was withdrawn, if it was.
+        """
+        # Fonts and colours of maps come with it, which take time to import.
+        from geodp.kinds.flows.picture import FlowsMap
+
+        views, prior = self.table_views, self.index.prior
+        ends = views[ORIGINS], views[DESTINATIONS]
+        # The same is drawn by whoever opens the files, which lack a prior that is left out.
+        lost = prior is not None and bool(prior.left_out) and prior.is_used
+        return FlowsMap(
+            replace(self.view().named(FLOWS), ends=ends, withdrawn=withdrawn),
+            self.origins.grid,
+            self.index.guarantee.levels[0].side,
+            None if lost else self.estimate_all,
+        )
 
     def rebuild(self) -> Rebuilt[FlowsCard]:
         """Derive the index from the tables, the noisy pairs, and what was learned of them.
@@ -806,10 +826,9 @@ def depend_ends(plan: StreamsPlan) -> Measurement:
     return noise.depending_on(plan.whole)
 
 
-def view_map(release: Flows) -> View:
-    """Return the view of flows whose maps are those of both ends, with their errors."""
-    views = release.table_views
-    return replace(views[FLOWS], ends=(views[ORIGINS], views[DESTINATIONS]))
+def draw_map(release: Flows, look: Any, withdrawn: str | None = None) -> Any:
+    """Lay out the map of a release; see :meth:`geodp.kinds.flows.picture.FlowsMap.draw`."""
+    return release._map(withdrawn).draw(look)
 
 
 def open_flows(folder: Path, card: FlowsCard) -> Flows:

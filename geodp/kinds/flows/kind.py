@@ -269,7 +269,7 @@ class FlowsKind(IndexKind):
         "open": "kinds.flows.flows:open_flows",
         "explain": "kinds.flows.page:explain_flows",
         "page": "kinds.flows.page:write_page",
-        "view": "kinds.flows.flows:view_map",
+        "draw": "kinds.flows.flows:draw_map",
         "estimate": "kinds.flows.running.estimate:estimate",
         "compare": "kinds.flows.running.estimate:compare",
         "diff": "kinds.flows.running.estimate:diff",

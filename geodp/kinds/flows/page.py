@@ -46,6 +46,7 @@ from geodp.kinds.flows.kind import (
     FlowsGuarantee,
     StatedStays,
 )
+from geodp.kinds.flows.picture import is_believed, is_sure, list_all
 from geodp.kinds.flows.reading.rules import split_duration
 from geodp.kinds.flows.regions import find_columns, find_region
 from geodp.release.report.html.english import texts_of
@@ -232,7 +233,7 @@ def write_page(
     return write_static(view.card, header, sections, page, language, style, notice)
 
 
-OF_ZONES = ("flows", "flows_marked", "flows_lines", "blocks", "prior")
+OF_ZONES = ("flows", "flows_marked", "flows_lines", "picture", "blocks", "prior")
 """Kinds of files that are described without a size of blocks."""
 
 
@@ -266,8 +267,7 @@ def _estimate(release: Flows, found: FlowPlaces, limit: int | None) -> PageFlows
     if by_label is not None:
         chosen |= dict.fromkeys(by_label.all_pairs)
         sets += [{one.attribute: one.label} for one in by_label.labels]
-    every = Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
-    regions = {EVERYWHERE: every, **dict(enumerate(found.regions))}
+    regions = {EVERYWHERE: list_all(grid), **dict(enumerate(found.regions))}
     between = [(regions[a], regions[b]) for a, b in chosen]
     estimates = release.estimate_sets(between, sets)
     whole, *labelled = (dict(zip(chosen, one, strict=True)) for one in estimates)
@@ -448,12 +448,6 @@ def _rank(trips: IntArray) -> list[int]:
     return [place for place in some if trips[place] > 0]
 
 
-def is_believed(one: Estimate, limit: int | None) -> bool:
-    """Return whether a flow reaches its 95 % margin, as on maps, and is shown at all."""
-    margin = (one.high - one.low) / 2
-    return one.count >= margin and not is_below(one.count, limit)
-
-
 def _largest_section(
     found: FlowPlaces, told: PageFlows, ground: Ground, page: Page, limit: int | None
 ) -> Html:
@@ -504,12 +498,9 @@ def _explain_ground(found: FlowPlaces, page: Page) -> list[Html]:
 
 
 def _is_sure(pair: tuple[int, int], told: PageFlows, limit: int | None) -> bool:
-    """Return whether a flow is believed, and so are the trips of both of its ends.
-
-    Of thousands of flows noise alone carries some over their margins, and few of whole places.
-    """
+    """Return whether a flow between two places is sure, as on maps."""
     ends = (told.ends[pair[0], EVERYWHERE], told.ends[EVERYWHERE, pair[1]])
-    return all(is_believed(one, limit) for one in (told.flows[pair], *ends))
+    return is_sure(told.flows[pair], ends, limit)
 
 
 def _places_section(

@@ -195,7 +195,7 @@ def design_series(
     """Design a series from public things alone; raises as :func:`publish_series`."""
     method = choose_pyramid(request.method, "Both ends of flows")
     terms = request.terms.bound(inputs.bound)
-    sharing = share_periods(zones.grid, method, terms, periods, options.person)
+    sharing = share_periods(zones.grid, method, terms, len(periods.names), options.person)
 
     def make(each: Request) -> FlowsDesign:
         return design_flows(zones, attributes, each, inputs, options)

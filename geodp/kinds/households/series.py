@@ -185,7 +185,9 @@ def design_series(
     method: Mechanism = Parts()
     if request.terms.unit != "household":
         method = choose_pyramid(request.method, "Persons and households")
-    sharing = share_periods(grid, method, request.terms.bound(inputs.bound), periods, person)
+    sharing = share_periods(
+        grid, method, request.terms.bound(inputs.bound), len(periods.names), person
+    )
 
     def make(each: Request) -> AnyHouseholds:
         return design_households(grid, max_size, each, inputs)

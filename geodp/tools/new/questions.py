@@ -533,12 +533,18 @@ def _which_question(call: NewCall) -> OpenQuestion:
     numbered = {str(number): one for number, one in enumerate(call.answers, start=1)}
     rows = [(number, one.question) for number, one in numbered.items()]
     commands = {number: one.command for number, one in numbered.items()}
+
+    def choose(answer: str) -> list[str]:
+        if answer not in commands:
+            raise UsageError(f"Answer with a number: 1 to {len(commands)}.", code="answer-number")
+        return ["--question", commands[answer]]
+
     return OpenQuestion(
         1,
         WHICH_QUESTION,
         "Question",
         "--question",
-        lambda answer: ["--question", commands.get(answer, answer)],
+        choose,
         tuple(rows),
     )
 

@@ -17,9 +17,6 @@ NO_FRONT_DOOR = "geodp.local takes no frame of a file that publishes"
 
 HOLES: dict[str, dict[str, str]] = {
     "a_placeholder_is_refused_in_python": {"local round": NO_FRONT_DOOR},
-    "places_outside_the_bounds_are_left_out_unless_it_is_said": {
-        "flows": "with --bounds publish leaves rows outside them out, flows publish refuses them"
-    },
     "a_frame_gives_the_bytes_of_its_file": {"local round": NO_FRONT_DOOR},
     "names_of_regions_stay_texts": {
         "flows": "flows publish refuses --regions, and names grids of one map of cells and units",

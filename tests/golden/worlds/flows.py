@@ -138,6 +138,7 @@ def flows_of_pings(given):
     table = geodp.flows.read_pings(
         given.table("pings.csv"),
         grid=japan(),
+        outside="crop",
         place=("lon", "lat"),
         time="t",
         person="id",
@@ -153,6 +154,7 @@ def flows_of_stays(given):
     table = geodp.flows.read_stays(
         given.table("stays.csv"),
         grid=japan(),
+        outside="crop",
         place=("lon", "lat"),
         time="t",
         end="u",

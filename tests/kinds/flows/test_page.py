@@ -12,17 +12,19 @@ import pytest
 import geodp
 from geodp.errors import CodeError, UsageError
 from geodp.grid.region import Region
-from geodp.io.write.picture import draw_map
-from geodp.kinds.flows.flows import view_map
+from geodp.io.write.drawing.sheet import Line, TextLine
+from geodp.io.write.map.look import Look
+from geodp.kinds.flows.flows import draw_map
 from geodp.kinds.flows.page import (
     MOST_PLACES,
     choose_side,
     describe_files,
     find_places,
-    is_believed,
     write_page,
 )
+from geodp.kinds.flows.picture import is_believed
 from geodp.privacy.key import NoiseKey
+from geodp.release.folder_map import draw_folder
 from geodp.release.report.html.english import texts_of
 from tests.kinds.flows.forms import make
 from tests.kinds.flows.test_publish import GRID, publish, trips_on
@@ -157,8 +159,21 @@ def test_what_noise_may_have_made_is_counted_and_not_listed():
     assert f"Places not listed: {found.listed - len(sure):,}." in page
     # Places whose trips are known are on the map, also without a line.
     assert page.split("Flows of a place</h2>")[0].count('<use href="#ground"') == 1
-    drawn = draw_map(view_map(few), form="svg").decode()
-    assert "What this map can answer" in drawn
+    texts = [one.text for one in draw_map(few, Look()).items if isinstance(one, TextLine)]
+    assert any("What this map can answer" in text for text in texts)
+
+
+def test_a_picture_has_lines_where_flows_are_known_and_a_table_of_pairs_has_that_one(
+    release, tmp_path
+):
+    items = draw_map(release, Look(ground=False)).items
+    # A line of a flow has many points, those of its head and of the legend have two.
+    assert sum(isinstance(one, Line) and len(one.points) > 2 for one in items) > 9
+    release.write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    whole = draw_folder(public, Look())
+    assert whole == draw_folder(public / "flows", Look()) == (public / "flows.png").read_bytes()
+    assert not (public / "flows" / "flows.png").exists()
 
 
 def test_lists_are_in_the_order_of_what_is_shown(page_in):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,11 @@ from geodp.io.write.scale import BEGINS, classify
 from geodp.io.write.tables import chunks, slices
 from geodp.io.write.view import View
 from geodp.table.counts import ReleasedTable
+from geodp.typing import IntArray
+
+Known: TypeAlias = Callable[[int, IntArray], NDArray[np.bool_]]
+"""Tells, given the side of squares in cells and the rows and columns of both squares of pairs,
+int64[4, n], which pairs noise does not hide: bool[n]."""
 
 MAX_FLOWS = 100
 """Largest number of flows that are drawn."""
@@ -53,7 +60,7 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class MappedFlows:
-    """Flows between different squares of cells that reach their 95 % margin, the largest first.
+    """Flows between different squares of cells that noise does not hide, the largest first.
 
     Attributes
     ----------
@@ -61,30 +68,34 @@ class MappedFlows:
         The map that is drawn.
     side : int
         Number of cells along the side of a square.
-    margin : float
-        95 % margin of the flow between two squares, in counts.
+    margin : float or None
+        95 % margin of the flow between two squares, in counts, which they reach; None: each was
+        estimated.
     ends : float64[n, 2, 2]
         Origin and destination of the drawn flows, each the column and the row of its centre.
     count : float64[n]
     believed : int
-        Number of all flows that reach the margin.
+        Number of all flows that reach the margin; of those that were estimated, the drawn ones.
     share : float
         Share of all counts in the drawn flows.
     """
 
     place: Lattice
     side: int
-    margin: float
+    margin: float | None
     ends: NDArray[np.float64]
     count: NDArray[np.float64]
     believed: int
     share: float
 
 
-def find_flows(view: View, bounds: Bounds | None = None) -> MappedFlows | None:
+def find_flows(
+    view: View, bounds: Bounds | None = None, known: Known | None = None
+) -> MappedFlows | None:
     """Find the flows of a release between the smallest squares that resolve half of it.
 
-    None for a release of one map, with attributes or without a closed form of its error, and
+    Where the largest are estimated (``known``), between the squares at which drawn flows carry
+    most. None for a release of one map, with attributes or without a closed form of its error, and
     if no flow reaches its margin. Without bounds, the drawn map is the extent of the flows.
 
     Raises UsageError if the bounds hold no cell.
@@ -101,14 +112,16 @@ def find_flows(view: View, bounds: Bounds | None = None) -> MappedFlows | None:
     # Sums over larger squares have less relative noise: go on until they carry enough of all
     # counts.
     while squares.side * FEWEST <= max(full_map.rows, full_map.cols) and total > 0:
-        margin = margins.get(squares.side**4)
-        if margin is not None and grid.order.follows_map:
-            one = _choose(squares, key, count, margin)
+        margin = margins.get(squares.side**4) if grid.order.follows_map else None
+        if margin is not None or known is not None:
+            one = _choose(squares, key, count, margin, known)
             share = float(one.count.sum() / total)
             if one.believed and (best is None or share > best.share):
                 ends = one.ends - np.array(first[::-1], np.float64)
                 best = replace(one, place=place, ends=ends, share=share)
-            if one.believed and float(count[count >= margin].sum()) >= ENOUGH * total:
+            elif known is not None and best is not None:
+                break
+            if margin is not None and one.believed and _carry_enough(count, margin, total):
                 break
         larger = replace(squares, side=2 * squares.side)
         # Places of all pairs at once would take several times the memory of the pairs.
@@ -172,14 +185,25 @@ def _sum(
     return keys, np.bincount(inverse, count, keys.size).astype(np.float64)
 
 
+def _carry_enough(count: NDArray[np.float64], margin: float, total: float) -> bool:
+    """Test whether the flows that reach their margin carry half of all counts."""
+    return float(count[count >= margin].sum()) >= ENOUGH * total
+
+
 def _choose(
-    squares: _Squares, key: NDArray[np.int64], count: NDArray[np.float64], margin: float
+    squares: _Squares,
+    key: NDArray[np.int64],
+    count: NDArray[np.float64],
+    margin: float | None,
+    known: Known | None,
 ) -> MappedFlows:
-    """Select the largest flows between different squares that reach their margin."""
-    large = np.flatnonzero(count >= margin)
+    """Select the largest flows between different squares that noise does not hide."""
+    large = np.flatnonzero(count >= (margin or 1))
     index = squares.decode(key[large])
     moves = large[(index[:2] != index[2:]).any(axis=0)]
     some = moves[np.argsort(-count[moves], kind="stable")][:MAX_FLOWS]
+    if known is not None:
+        moves = some = some[known(squares.side, squares.decode(key[some]))]
     sizes = np.array([[squares.rows], [squares.cols]] * 2, np.float64)
     middle = np.minimum((squares.decode(key[some]) + 0.5) * squares.side, sizes)
     ends = middle.reshape(2, 2, -1).transpose(2, 0, 1)[:, :, ::-1]
@@ -234,17 +258,17 @@ def compose_flows(view: View, look: Look, flows: MappedFlows) -> Sheet:
     draw_box(page, panel.frame, left)
     page.y += high
     _draw_legend(page, view, flows, panel)
-    form = captions.flows_drawn if flows.believed > len(flows.count) else captions.flows_all
-    lines = [
-        form.format(
-            drawn=len(flows.count),
-            all=f"{flows.believed:,}",
-            margin=f"±{flows.margin:,.0f}",
-            share=f"{100 * flows.share:.0f}",
-        ),
-        captions.flows_left,
-    ]
-    write_foot(page, view, [panel], margin_lines=lines)
+    form, hidden = captions.flows_known, captions.flows_hidden
+    if flows.margin is not None:
+        some = flows.believed > len(flows.count)
+        form, hidden = captions.flows_drawn if some else captions.flows_all, captions.flows_left
+    drawn = form.format(
+        drawn=len(flows.count),
+        all=f"{flows.believed:,}",
+        margin=f"±{flows.margin or 0:,.0f}",
+        share=f"{100 * flows.share:.0f}",
+    )
+    write_foot(page, view, [panel], margin_lines=[drawn, hidden])
     return page.finish(look.title or view.name, view.table.event.statement, view.card.software)
 
 
@@ -298,7 +322,8 @@ def _draw_legend(page: Page, view: View, flows: MappedFlows, panel: Panel) -> No
     draw_scale_bar(page, panel.frame, top, page.inner_width / 3)
     page.y = top + 52
     x = float(EDGE)
-    for kind in range(int(classify(np.array([flows.margin]))[0]), len(WIDTHS)):
+    least = flows.count.min() if flows.margin is None else flows.margin
+    for kind in range(int(classify(np.array([least]))[0]), len(WIDTHS)):
         ends = [f"{begin:,}" for begin in BEGINS[max(kind - 1, 0) : kind + 1]]
         text = f"< {ends[0]}" if kind == 0 else f"≥ {ends[0]}" if len(ends) == 1 else "–".join(ends)
         width = 40 + measure(text, SMALL)

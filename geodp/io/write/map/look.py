@@ -71,6 +71,13 @@ class Captions:
         "Not drawn: flows below their margin, which cannot be told from none, and flows "
         "within a square."
     )
+    flows_known: str = (
+        "Drawn: those of the largest flows that noise does not hide, {drawn} in all; they carry "
+        "{share} % of all counts."
+    )
+    flows_hidden: str = (
+        "Not drawn: smaller flows, those that cannot be told from none, and flows within a square."
+    )
     around: str = "lower row: mean of a larger square, where smaller ones cannot be told from none"
     coast: str = "paler at the shore, by the share of land"
     ground: str = (
@@ -166,6 +173,8 @@ JAPANESE = Captions(
     "（全体の{share}%）。",
     flows_all="図示: 95%誤差幅 {margin} に達する{all}本の流動（全体の{share}%）。",
     flows_left="誤差幅に届かず0と区別できない流動と、区画内の流動は示していません。",
+    flows_known="図示: 大きい流動のうち、雑音に隠れない{drawn}本（全体の{share}%）。",
+    flows_hidden="小さい流動、0と区別できない流動、区画内の流動は示していません。",
     around="下段: 小さい区画では0と区別できないため、より大きい区画の平均で示した値",
     coast="海岸では陸地の割合に応じて淡色",
     ground="陸地・海岸線・地名: Natural Earth 1:10m（パブリックドメイン）。"

@@ -33,6 +33,8 @@ GUESSED_WITH = ("epsilon", "rho", "delta", "neighbours", "people")
 """Fields of a request that a plan of the clip accepts."""
 
 
+COUNTED = "The number of records of such an area has a standard error of {error}."
+
 UNITS = (
     "If areas such as municipalities or zip codes are the question, publish them as units "
     "(--grid units:TABLE): cells that their borders cut make sums of cells far less accurate."
@@ -61,9 +63,10 @@ def plan(**options: Any) -> None:
     from geodp.kinds.amounts.clip import plan as make_plan
 
     names = ("median", "upper_tenth", "lower", "records", "share", "contribution")
+    series = {"snapshots": options["snapshots"], "person": options["person_in"]}
     told = {name: options[name] for name in (*names, "method", *GUESSED_WITH)}
     grid = grid_of({**options, "inputs": ()})
-    rows = make_plan(grid, clips=options["clips"], **told)
+    rows = make_plan(grid, clips=options["clips"], **series, **told)
     if options["as_json"]:
         click.echo(json.dumps([asdict(one) for one in rows], indent=1))
         return
@@ -72,6 +75,7 @@ def plan(**options: Any) -> None:
         parts = "".join(f"{100 * x:>8.2f} %" for x in (one.bias, one.noise, one.error))
         mark = "  *" if one.best else ""
         click.echo(f"{one.upper:>12,.6g}{100 * one.beyond:>13.2f} %{parts}{mark}")
+    click.echo(translate(COUNTED).format(error=f"{rows[0].count_error:,.3g}"))
     if grid.hierarchy is None:
         click.echo(translate(UNITS))
     known = {name: told[name] for name in (*GUESSED_WITH, "share", "contribution")}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.cli.figures import ShownRows
 from geodp.cli.regions import keep_shapes, read_labels, show_labels
+from geodp.cli.translation import translate
 from geodp.cli.using import (
     Changed,
     Parts,
@@ -83,7 +84,10 @@ def _describe(
     outside = {name: share_outside(grid, one) for name, one in shapes.items()}
     labels = {} if options.get("against") else read_labels(options["labels_of"], "--label")
     of_labels = f"; {show_labels(labels)}" if labels else ""
-    said = f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}{of_labels}"
+    said = translate("{name} in {unit}, from {lower} to {upper}").format(
+        name=amount.name, unit=amount.unit, lower=amount.lower, upper=amount.upper
+    )
+    said += of_labels
     return replace(
         found,
         about={**found.about, "amount": asdict(amount), "labels": labels, "outside": outside},

@@ -19,7 +19,13 @@ from geodp.cli.inputs import (
     read_attributes,
     require_public,
 )
-from geodp.cli.readers import InputCommand, read_fields, require_no_persons, require_public_prior
+from geodp.cli.readers import (
+    InputCommand,
+    default_outside,
+    read_fields,
+    require_no_persons,
+    require_public_prior,
+)
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -137,6 +143,9 @@ def make_trips_reader(
         "labels": labels,
         "key": request.key,
     }
+    # Places outside are counted in a zone of their own, or treated as in all tables.
+    if options["other"] is None:
+        common["outside"] = common["outside"] or default_outside(options)
     rules = {name: options[name] for name in RULES[form]}
     # Imported when a command reads rows of this form.
     if form == "pings":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,15 @@ from geodp.cli.request_options import choose_with_marginals, terms_of
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
 from geodp.options.option import Option
-from geodp.options.shared import GIVEN_DOMAIN, GUESSED_PEOPLE, JSON, POLYGONS, REQUEST
+from geodp.options.shared import (
+    GIVEN_DOMAIN,
+    GUESSED_PEOPLE,
+    JSON,
+    PLANNED_PERSON_IN,
+    POLYGONS,
+    REQUEST,
+    SNAPSHOTS,
+)
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -75,21 +84,8 @@ FIELDS = (
         low=1,
         needs=("prior",),
     ),
-    Option(
-        "--snapshots",
-        "Plan a series of this many snapshots (geodp publish-series): the budget is for all of "
-        "them, the errors are for one.",
-        low=2,
-        everyday=True,
-        excludes=("marginals",),
-    ),
-    Option(
-        "--person-in",
-        "With --snapshots: in how many snapshots a person is.",
-        choices=("all", "one"),
-        everyday=True,
-        needs=("snapshots",),
-    ),
+    replace(SNAPSHOTS, excludes=("marginals",)),
+    PLANNED_PERSON_IN,
     Option("--plot", "PNG, PDF or SVG file of error by area.", type=Path, everyday=True),
     Option("--output", "TOML file for publish --plan.", type=Path, everyday=True),
     Option("--overwrite", "Replace these files.", type=bool, everyday=True),
