@@ -14,6 +14,7 @@ import distributed
 PATIENT = {
     "distributed.scheduler.worker-ttl": "1 hour",
     "distributed.scheduler.allowed-failures": 20,
+    "distributed.worker.profile.enabled": False,
 }
 
 BACK = 120

@@ -23,9 +23,9 @@ def pytest_runtest_setup():
         pytest.skip("owners and permission bits of POSIX")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(tmp_path_factory):
-    """A client of a cluster with so many workers."""
+    """A client of a cluster with so many workers, which beat as long as they run: here alone."""
     from tests.cluster.clusters import Clusters
 
     clusters = Clusters(tmp_path_factory.mktemp("workers"))

@@ -2,11 +2,10 @@
 
 import json
 import re
-from xml.etree import ElementTree
 
 import pytest
 
-from tests.house.recipes import copy_with, run, run_module
+from tests.house.recipes import copy_with, count_passed, run, run_module
 
 pytestmark = pytest.mark.law
 
@@ -40,15 +39,8 @@ ASKED = {
 
 @pytest.fixture(scope="module")
 def asked(project):
-    """Names of the tests of the new method that passed, by file, all run by one process."""
-    files = [f"{name.replace('.', '/')}.py" for name in ASKED]
-    more = ("-q", "-p", "no:cacheprovider", "--junitxml", "asked.xml")
-    run_module(project, "pytest", *files, "-k", "toy", *more)
-    found = dict.fromkeys(ASKED, 0)
-    for case in ElementTree.parse(project / "asked.xml").iter("testcase"):
-        (name,) = (name for name in ASKED if case.get("classname").startswith(name))
-        found[name] += not len(case)  # neither skipped nor failed
-    return found
+    """How many tests of the new method passed, by file."""
+    return count_passed(project, ASKED, "toy")
 
 
 @pytest.mark.parametrize("name", ASKED)

@@ -29,14 +29,19 @@ CALL = (
 )
 
 
-@pytest.fixture
-def copy(tmp_path):
-    """A copy of the package with a kernel in one file, and a part of it in another."""
-    shutil.copytree(PACKAGE, tmp_path / "geodp", ignore=shutil.ignore_patterns("__pycache__"))
-    kernels = tmp_path / "geodp" / "kernels"
+def plant(folder):
+    """Copy the package into a folder, with a kernel in one file, and a part of it in another."""
+    shutil.copytree(PACKAGE, folder / "geodp", ignore=shutil.ignore_patterns("__pycache__"))
+    kernels = folder / "geodp" / "kernels"
     (kernels / "planted_part.py").write_text(PART.format(1))
     (kernels / "planted_whole.py").write_text(WHOLE)
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the package with a planted kernel."""
+    return plant(tmp_path)
 
 
 def run(copy, code=CALL, **environment):

@@ -14,9 +14,7 @@ import pytest
 from geodp.kernels import jit
 from geodp.kernels.build import targets
 from geodp.kernels.shipped import TARGETS
-from tests.kernels.test_jit import CALL, copy, run
-
-__all__ = ["copy"]
+from tests.kernels.test_jit import CALL, plant, run
 
 pytestmark = pytest.mark.skipif(
     not targets(every=False), reason="kernels are compiled ahead on Linux alone"
@@ -30,14 +28,22 @@ binding.get_host_cpu_features = lambda: FeatureMap(dict.fromkeys({}, True))
 BUILD = "from geodp.kernels.build import main; main()"
 
 
-@pytest.fixture
-def built(copy):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """A copy of the package that came with one compiled kernel, and has no other in its list."""
+    copy = plant(tmp_path_factory.mktemp("made"))
     shutil.rmtree(copy / "geodp" / "kernels" / "compiled", ignore_errors=True)
     listed = {"geodp.kernels.planted_whole.whole": [["int64"]]}
     (copy / "geodp" / "kernels" / "signatures.json").write_text(json.dumps(listed))
     assert run(copy, BUILD).startswith("Compiling the inner loops of geodp, once, for ")
     return copy
+
+
+@pytest.fixture
+def built(made, tmp_path):
+    """A copy of it for one test, where nothing is kept yet."""
+    shutil.copytree(made / "geodp", tmp_path / "geodp")
+    return tmp_path
 
 
 @pytest.mark.law

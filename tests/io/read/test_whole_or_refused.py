@@ -12,8 +12,8 @@ from tests.io.read.damage import FORMS, cuts, mutate, outcomes
 from tests.io.read.dialects import same
 
 EVERY = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-MANY, FEW = 100, 8
-MUTATIONS, SAMPLE = 120, 3
+MANY, FEW = 50, 8
+MUTATIONS, SAMPLE = 60, 3
 
 
 def is_beginning(found, whole):

@@ -293,7 +293,8 @@ def releasing(form, times=1, most=1):
     return release
 
 
-AUDITED = ("map", "mask", "units", "map, labels", "units, labels")
+AUDITED = ("mask", "units", "map, labels")
+"""Draws of every kind; what one person costs is shown exactly of every form."""
 
 
 def full(form):

@@ -1,7 +1,8 @@
 """Tiny files after the layouts of official publishers, made anew for every test.
 
 Every function of ``FORMS`` writes one form of input into a folder under the name that its publisher
-gives it. Counts are made up; every form that can be published holds ``PEOPLE`` persons.
+gives it; tables that are plain texts are files of the folder ``tables``. Counts are made up; every
+form that can be published holds ``PEOPLE`` persons, households or jobs.
 """
 
 import gzip
@@ -20,7 +21,9 @@ import shapely
 
 from tests.io.files import write_netcdf, write_tiff
 from tests.io.read.dialects import write_rows
-from tests.io.read.official import tables
+
+TABLES = sorted(Path(__file__).parent.glob("tables/*/*"))
+"""Texts in UTF-8, in a folder for each layout, and the public lists of units beside some."""
 
 PEOPLE = 12
 LAEA = [(2_689_000, 4_337_000, 4), (2_690_000, 4_338_000, 8)]
@@ -160,13 +163,52 @@ def statpop(folder):
     (folder / "STATPOP2023.csv").write_bytes(_rows(*rows))
 
 
-def lodes(folder):
-    rows = ["w_geocode,h_geocode,S000,SA01,SA02,SA03,createdate"]
-    rows += ["090010101011000,090010101011001,12,4,4,4,20230321"]
-    (folder / "ct_od_main_JT00_2021.csv.gz").write_bytes(gzip.compress(_rows(*rows, end="\n")))
-    rows = ["block,tract,county"]
-    rows += [f"{code},{code[:11]},{code[:5]}" for code in ("090010101011000", "090010101011001")]
+def _blocks(folder):
+    """Write the list of blocks, and return their codes."""
+    codes = ("090010101011000", "090010101011001")
+    rows = ["block,tract,county", *(f"{code},{code[:11]},{code[:5]}" for code in codes)]
     (folder / "blocks.csv").write_bytes(_rows(*rows, end="\n"))
+    return codes
+
+
+def lodes(folder):
+    work, home = _blocks(folder)
+    rows = [
+        "w_geocode,h_geocode,S000,SA01,SA02,SA03,createdate",
+        f"{work},{home},12,4,4,4,20230321",
+    ]
+    (folder / "ct_od_main_JT00_2021.csv.gz").write_bytes(gzip.compress(_rows(*rows, end="\n")))
+
+
+def _jobs(folder, kind, key):
+    parts = ["CA01", "CA02", "CA03", "CE01", "CE02", "CE03"]
+    rows = [",".join([key, "C000", *parts, "createdate"])]
+    for code, count in zip(_blocks(folder), (5, 7), strict=True):
+        rows.append(f"{code},{count},{count},0,0,0,0,{count},20230321")
+    path = folder / f"ct_{kind}_S000_JT00_2021.csv.gz"
+    path.write_bytes(gzip.compress(_rows(*rows, end="\n")))
+
+
+def lodes_rac(folder):
+    _jobs(folder, "rac", "h_geocode")
+
+
+def lodes_wac(folder):
+    _jobs(folder, "wac", "w_geocode")
+
+
+def gus(folder):
+    parts = {name: [0, 0] for name in GUS}
+    counts = {"TOT": [5, 7], "TOT_0_14": [5, 0], "TOT_15_64": [0, 7], "TOT_65__": [0, 0]}
+    counts |= {"TOT_MALE": [5, 3], "TOT_FEM": [0, 4], **parts, "MALE_0_14": [5, 0]}
+    counts |= {"MALE_15_64": [0, 3], "FEM_15_64": [0, 4], "FEM_RATIO": [0.0, 133.3]}
+    cells = [(3_229_000, 5_104_000), (3_230_000, 5_105_000)]
+    counts |= {"CODE": [f"CRS3035RES1000mN{n}E{e}" for n, e in cells]}
+    frame = geopandas.GeoDataFrame(counts, geometry=_boxes(cells, 1000), crs=3035)
+    frame.to_file(folder / "PD_STAT_GRID_CELL_2011.shp")
+
+
+GUS = ("MALE_0_14", "MALE_15_64", "MALE_65__", "FEM_0_14", "FEM_15_64", "FEM_65__")
 
 
 def _tiff(path, values, crs, corner, cell, nodata=None):
@@ -311,12 +353,12 @@ def other_cells(folder):
 FORMS = (
     *(zensus_1km, zensus_ages, zensus_mean_age, zensus_excel, zensus_cp1252),
     *(zensus_2011, geostat_2011, geostat_2018),
-    *(census_csv, census_parquet, census_gpkg, cbs_csv, cbs_gpkg, statpop, lodes),
+    *(census_csv, census_parquet, census_gpkg, cbs_csv, cbs_gpkg, statpop),
+    *(lodes, lodes_rac, lodes_wac, gus),
     *(ghsl, worldpop, geotiff, ascii_grid, netcdf),
     *(estat_1km, estat_250m, estat_shapefile, estat_dbf, ksj_geojson),
     *(mesh_thousands, mesh_exponents, mlit_flow),
     *(pings, other_cells),
-    *tables.FORMS,
 )
 
 
@@ -324,3 +366,5 @@ def write_all(folder: Path) -> None:
     """Write every form."""
     for form in FORMS:
         form(folder)
+    for path in TABLES:
+        shutil.copy(path, folder)

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -9,81 +11,61 @@ from geodp.cli.commands.publish import publish
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import find_fitting, presets
 from tests.command import geodp
-from tests.io.read.official import forms, tables
+from tests.io.read.official import forms
 from tests.io.read.official.test_forms import BESIDE, LISTS
 
-OWN = {
+WRITTEN = {
     "zensus2011": (forms.zensus_2011,),
-    "zensus2011-atlas": (tables.zensus_atlas,),
-    "zensus2022": (
-        *(forms.zensus_1km, forms.zensus_ages, forms.zensus_excel),
-        *(tables.zensus_decades, tables.zensus_infrastructure_ages, tables.zensus_marital),
-        *(tables.zensus_religion, tables.zensus_birth, tables.zensus_citizens),
-        *(tables.zensus_citizenships, tables.zensus_adults),
-    ),
-    "zensus2022-means": (forms.zensus_mean_age, tables.zensus_shares),
-    "zensus2022-households": (tables.zensus_households, tables.zensus_families),
-    "zensus2022-dwellings": (tables.zensus_rents,),
-    "zensus2022-joined": (tables.zensus_joined,),
-    "census2021": (
-        *(forms.census_csv, forms.census_parquet, forms.census_gpkg),
-        tables.census_v3,
-    ),
-    "census2021-sdmx": (tables.census_sdmx,),
+    "zensus2022": (forms.zensus_1km, forms.zensus_ages, forms.zensus_excel),
+    "zensus2022-means": (forms.zensus_mean_age,),
+    "census2021": (forms.census_csv, forms.census_parquet, forms.census_gpkg),
     "geostat2011": (forms.geostat_2011,),
     "geostat2018": (forms.geostat_2018,),
     "cbs": (forms.cbs_csv, forms.cbs_gpkg),
     "statpop": (forms.statpop,),
     "lodes": (forms.lodes,),
-    "lodes-rac": (tables.lodes_rac,),
-    "lodes-wac": (tables.lodes_wac,),
+    "lodes-rac": (forms.lodes_rac,),
+    "lodes-wac": (forms.lodes_wac,),
     "ghsl": (forms.ghsl,),
     "worldpop": (forms.worldpop,),
     "estat": (forms.estat_1km, forms.estat_250m),
     "ksj-mesh": (forms.ksj_geojson,),
     "mlit-flow": (forms.mlit_flow,),
-    "mobaku": (tables.mobaku,),
-    "filosofi": (
-        tables.filosofi_200m,
-        tables.filosofi_1km,
-        tables.filosofi_2017,
-        tables.filosofi_2015,
-    ),
-    "filosofi-natural": (tables.filosofi_natural,),
-    "gus2011": (tables.gus,),
-    "ssb": (tables.ssb,),
-    "ibge": (tables.ibge,),
-    "ibge2022": (tables.ibge_2022,),
-    "statfi": (tables.statfi,),
-    "scb": (tables.scb, tables.scb_ages),
-    "census2021-v1": (tables.census_v1,),
-    "ine-grid": (tables.ine_grid,),
-    "ine-bgri": (tables.ine_bgri,),
-    "istat-sections": (tables.istat,),
-    "ine-indicators": (tables.ine_indicators,),
-    "ine-tracts": (tables.ine_tracts,),
-    "statcan-profile": (tables.statcan,),
-    "abs-g01": (tables.abs_g01,),
-    "abs-mesh-blocks": (tables.abs_mesh_blocks,),
+    "gus2011": (forms.gus,),
 }
-FORMS = [(name, form) for name, some in OWN.items() for form in some]
+FILES = [pytest.param(name, form, id=form.__name__) for name in WRITTEN for form in WRITTEN[name]]
+FILES += [
+    pytest.param(path.parent.name, path, id=path.stem)
+    for path in forms.TABLES
+    if path.name not in LISTS
+]
 
 
 def write(form, folder):
-    """Write a form and return its file, without the lists of units beside it."""
-    form(folder)
+    """Write a form, or copy a table, and return its file; lists of units lie beside it."""
+    if callable(form):
+        form(folder)
+    else:
+        for path in form.parent.iterdir():
+            if path == form or path.name in LISTS:
+                shutil.copy(path, folder)
     (path,) = [
         one for one in folder.iterdir() if one.name not in LISTS and one.suffix not in BESIDE
     ]
     return path
 
 
-def test_every_preset_has_a_file_and_every_new_file_a_preset():
-    assert {*OWN} == {one.name for one in presets()}
-    assert {*tables.FORMS} <= {form for _, form in FORMS}
+def copy(name, folder):
+    """Copy the table of this name."""
+    (path,) = [one for one in forms.TABLES if one.name == name]
+    return Path(shutil.copy(path, folder))
 
 
-@pytest.mark.parametrize(("name", "form"), FORMS, ids=[form.__name__ for _, form in FORMS])
+def test_every_preset_has_a_file_and_every_table_a_preset():
+    assert {one.values[0] for one in FILES} == {one.name for one in presets()}
+
+
+@pytest.mark.parametrize(("name", "form"), FILES)
 def test_a_file_fits_its_own_preset_alone_and_the_command_of_inspect_runs_as_pasted(
     name, form, tmp_path
 ):
@@ -109,8 +91,7 @@ def test_a_file_fits_its_own_preset_alone_and_the_command_of_inspect_runs_as_pas
 
 @pytest.mark.parametrize("mark", [-8888, -9999])
 def test_confidential_and_absent_values_of_the_census_count_nobody(mark, tmp_path):
-    tables.census_v3(tmp_path)
-    path = tmp_path / "ESTAT_Census_2021_V3.csv"
+    path = copy("ESTAT_Census_2021_V3.csv", tmp_path)
     header, first, second = path.read_text().splitlines()
     cells = first.split(",")
     cells[2] = str(mark)  # men
@@ -123,8 +104,7 @@ def test_confidential_and_absent_values_of_the_census_count_nobody(mark, tmp_pat
 
 
 def test_names_that_a_shapefile_cuts_short_are_known(tmp_path):
-    tables.scb(tmp_path)
-    path = tmp_path / "befolkning_1km_2025.csv"
+    path = copy("befolkning_1km_2025.csv", tmp_path)
     path.write_text(path.read_text().replace("rutid_inspire", "rutid_insp"))
     columns = inspect(path)["tables"][0]["columns"]
     named = [str(one["name"]) for one in columns]
