@@ -712,8 +712,10 @@ def excerpts(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     ]
     kinds = [
         {name: row[name] for name in ("trips", "method")}
-        | {"least held": min(row[f"held {side}"] for side in REGION_SIDES)}
-        | {"width 1": row["width 1"]}
+        | {
+            "least held": min(row[f"held {side}"] for side in REGION_SIDES),
+            "width 1": row["width 1"],
+        }
         for row in result["kinds-held"]
     ]
     # Others are among the kinds.

@@ -40,7 +40,11 @@ def make(layout, draw):
         one, counts_of = margin.layout, {}
         for above, whole in counts[one.of].items():
             inside = not one.within or above[-1] == one.within
-            labels = one.all_labels[: len(one.own) + bool(one.rest)] if inside else (one.elsewhere,)
+            labels = (
+                one.all_labels[: len(one.column_labels) + bool(one.rest)]
+                if inside
+                else (one.elsewhere,)
+            )
             shares = np.full(len(labels), 1 / len(labels))
             parts = [draw.multinomial(n, shares) for n in whole]
             counts_of |= {(*above, b): np.array(parts)[:, i] for i, b in enumerate(labels)}
