@@ -107,7 +107,6 @@ def covered(method, noise, name, trials, most=None):
     return {of: (low / trials, high / trials) for of, (low, high) in hits.items()}
 
 
-@pytest.mark.law
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize("method", METHODS)
 def test_where_the_clamp_is_at_its_worst_at_least_93_percent(method, noise):

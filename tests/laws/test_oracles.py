@@ -38,13 +38,13 @@ def far_off(errors, variance):
     return max(mean, spread)
 
 
-@pytest.mark.law
-@pytest.mark.parametrize("name", sorted(ORACLES))
+# Several devices with one value in a row are what closed forms of sketches leave out.
+HELD = [(name, n) for name in sorted(ORACLES) for n in (0, 1, 30) if n < 2 or name not in SMALL]
+
+
+@pytest.mark.parametrize(("name", "held"), HELD)
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
-@pytest.mark.parametrize("held", [0, 1, 30])
 def test_estimates_have_the_law_that_is_stated(name, epsilon, held):
-    if name in SMALL and held > 1:
-        held = 1  # several devices with one value in a row are what the closed form leaves out
     assert far_off(*moments(name, epsilon, held)) < LIMIT
 
 

@@ -48,7 +48,6 @@ def finer(table, event, key):
     return type(released)(GRID, table.key, table.count, event)
 
 
-@pytest.mark.law
 @pytest.mark.parametrize(("neighbours", "left"), [(ADD_REMOVE, 2), (REPLACE, 1)])
 def test_what_is_left_holds_and_more_is_caught(neighbours, left):
     trials = 500
@@ -101,7 +100,6 @@ def met_together(method, grid, event, counts, trials, key):
     return found
 
 
-@pytest.mark.law
 def test_a_quarter_too_much_is_caught_side_by_side():
     """Nearly all of the budget is for the cells, between which a person moves."""
     spec, cells = "pyramid:chain=3,shares=1-99", GRIDS["square"]

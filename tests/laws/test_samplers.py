@@ -119,7 +119,6 @@ def test_a_million_draws_follow_the_law(name, scale):
     assert fit(drawn, tail_of(name, scale)) > SIGNIFICANCE
 
 
-@pytest.mark.law
 @any_law
 def test_the_rejection_sampler_follows_the_law(name, scale):
     coins = Random(f"{name} {scale}")
@@ -131,7 +130,6 @@ def test_the_rejection_sampler_follows_the_law(name, scale):
     assert agreement(np.array(draws), million(name, scale)[0], tail_of(name, scale)) > SIGNIFICANCE
 
 
-@pytest.mark.law
 @any_law
 def test_draws_agree_with_those_of_opendp(name, scale):
     """OpenDP's samplers of both laws on the integers, drawn by other code from other entropy."""
@@ -156,7 +154,6 @@ def of_diffprivlib(scale):
     return [mechanism.randomise(0) for _ in range(50_000)]
 
 
-@pytest.mark.law
 @pytest.mark.parametrize("scale", [Fraction(190), Fraction(4000)])
 @pytest.mark.parametrize("of", [of_pydp, of_diffprivlib])
 def test_wide_draws_agree_with_those_of_other_libraries(of, scale):

@@ -309,7 +309,7 @@ def test_the_release_keeps_its_claim(name, crowded):
     form = FORMS[name]
     others = full(form) if crowded else ()
     tables = [form.table_of(one, 1) for one in (others, (*others, (form.trips[1],)))]
-    assert audited(releasing(form), Claim(), tables, ADD, trials=300) <= 1
+    assert audited(releasing(form), Claim(), tables, ADD, trials=150) <= 1
 
 
 @pytest.mark.law
@@ -322,7 +322,7 @@ def test_the_release_keeps_its_claim_where_a_person_replaces_another(name):
     if form.side is not None:
         pair = [(first, last, mode) for mode in MODES]
     tables = [form.table_of((*full(form), (one,)), 1) for one in pair]
-    assert audited(releasing(form), Claim(), tables, REPLACE, trials=300) <= 1
+    assert audited(releasing(form), Claim(), tables, REPLACE, trials=150) <= 1
 
 
 @pytest.mark.law
@@ -332,7 +332,7 @@ def test_a_person_with_several_trips_has_the_same_claim(trips):
     form = FORMS["map"]
     person = tuple(form.trips[at] for at in trips)
     tables = [form.table_of(one, 3) for one in (full(form), (*full(form), person))]
-    assert audited(releasing(form, most=3), Claim(), tables, ADD, trials=300) <= 1
+    assert audited(releasing(form, most=3), Claim(), tables, ADD, trials=150) <= 1
 
 
 @pytest.mark.law
@@ -340,4 +340,4 @@ def test_a_person_with_several_trips_has_the_same_claim(trips):
 def test_a_release_that_spends_too_much_is_caught(name):
     form = FORMS[name]
     tables = [form.table_of(one, 1) for one in (full(form), (*full(form), (form.trips[1],)))]
-    assert caught(releasing(form, times=25), Claim(), tables, ADD, 1, trials=600)
+    assert caught(releasing(form, times=25), Claim(), tables, ADD, 1, trials=300)
