@@ -48,14 +48,14 @@ class Picture(Format):
 
     def try_out(self, empty: View) -> None:
         """Lay out the page, with all of its texts."""
-        if why_no_picture(empty.table.grid) is None:
+        if self.unsupported(empty) is None:
             # Missing fonts must show before the charge, while installing one is still possible.
             families(empty.counted)
             _compose(empty, Look())
 
     def unsupported(self, view: View) -> str | None:
         """Return why there is no picture."""
-        return why_no_picture(view.table.grid)
+        return view.why_in_joint_table or why_no_picture(view.table.grid)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Draw the map."""

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from geodp import progress
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels import bounded_counts
@@ -223,14 +224,17 @@ class Tree:
         The root's first.
     opened : list of PartNodes
         Nodes of all levels that were found to have persons, by what was measured above them.
-    parts : mapping of str to list of Measured
-        Of every margin, on the nodes of all levels.
+    parts : dict of str to list of Measured
+        Of every margin that is not fitted yet, on the nodes of all levels.
     """
 
     levels: list[CensusLevel]
     opened: list[PartNodes]
-    parts: Mapping[str, list[Measured]]
+    parts: dict[str, list[Measured]]
 
+
+NOBODY = TrueParts(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
+"""No counts of parts."""
 
 Counts = tuple[KeyArray, IntArray]
 """Cells in order, and their counts above 0."""
@@ -253,6 +257,9 @@ def release_streams(
             for one in streams.margins.margins
         }
         tree = _measure(streams, truth, keys, groups)
+        # Nothing confidential is fitted, and its memory is free from here on.
+        groups = {name: replace(one, truth=NOBODY) for name, one in groups.items()}
+        truth = replace(truth, populations={}, parts={})
         return _fit(streams, truth, tree, groups)
 
 
@@ -374,8 +381,10 @@ def _fit(
             counts = _fit_population(streams, tree, name, counts)
         released[name] = _some(cells, counts[-1])
     fine, rows = streams.finer, {stride: i for i, stride in enumerate(streams.schedule.strides)}
-    for margin in streams.margins.margins:
-        measured = tree.parts[margin.name]
+    margins = streams.margins.margins
+    for number, margin in enumerate(margins, 1):
+        # What was measured is much, and is needed once.
+        measured = tree.parts.pop(margin.name)
         levels = list[Measured]()
         for i in range(len(fine.strides) - 1, -1, -1):
             at = rows.get(fine.strides[i])
@@ -385,7 +394,8 @@ def _fit(
         group = groups[margin.name]
         finer = replace(group, chain=replace(group.chain, schedule=fine))
         whole = released[margin.of]
-        released[margin.name] = _fit_margin(finer, streams.margins, margin, levels, whole)
+        with progress.inside(margin.name, number, len(margins)):
+            released[margin.name] = _fit_margin(finer, streams.margins, margin, levels, whole)
     return released
 
 
