@@ -116,6 +116,7 @@ class Bar:
 
 
 _bar: Bar | None = None
+_of = ""
 _at_compiling: Callable[[], None] | None = None
 _silent = 0
 _compiled = False
@@ -129,6 +130,7 @@ def begin(what: str, total: float | None = None, *, public: bool = False) -> Non
     """
     if _silent:
         return
+    what = _of + what
     _log.info(what)
     if _bar is not None:
         _bar.what, _bar.total, _bar.public = what, total, public
@@ -225,6 +227,23 @@ def show(
         over.set()
         if watcher is not None:
             watcher.join()
+
+
+@contextmanager
+def inside(name: str, number: int, total: int) -> Iterator[None]:
+    """Name what the steps of the block are of: ``number`` of ``total``, all of them public.
+
+    >>> with show(None) as bar, inside("age", 2, 5):
+    ...     begin("Writing the CSV")
+    >>> bar.name()
+    'age (2 of 5): Writing the CSV'
+    """
+    global _of
+    outer, _of = _of, f"{_of}{name} ({number} of {total}): "
+    try:
+        yield
+    finally:
+        _of = outer
 
 
 @contextmanager

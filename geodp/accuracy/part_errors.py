@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,6 +230,55 @@ class PartEstimates:
 
 
 @dataclass(frozen=True, eq=False)
+class NodeShares:
+    """Estimates of the same parts at all nodes of a map.
+
+    Attributes
+    ----------
+    tree : MapTree
+    estimates : list of PartEstimates
+        By level, the root's first.
+    tails : (float, float)
+        See :class:`Split`.
+    """
+
+    NUMBERS: ClassVar[int] = 3
+    """Of every node."""
+
+    tree: MapTree
+    estimates: list[PartEstimates] = field(repr=False)
+    tails: tuple[float, float] = (BELOW, ABOVE)
+
+    def of_cells(self, key: KeyArray) -> PartEstimates:
+        """Return the estimates of cells.
+
+        Cells without people have those of the area around them.
+        """
+        share, doubt, variance = np.zeros((3, key.size))
+        estimate = PartEstimates(share, doubt, variance, tails=self.tails)
+        missing = np.ones(key.size, np.bool_)
+        # From the cells up to the first node with people, whose share applies to empty cells, too.
+        for i in range(len(self.estimates) - 1, -1, -1):
+            node, some = self.tree.node[i], np.flatnonzero(missing)
+            if not node.size or not some.size:
+                break
+            ancestor = key[some] // np.uint64(self.tree.strides[i])
+            at = np.minimum(np.searchsorted(node, ancestor), node.size - 1)
+            here = node[at] == ancestor
+            at, some = at[here], some[here]
+            estimate.share[some], estimate.doubt[some] = (
+                self.estimates[i].share[at],
+                self.estimates[i].doubt[at],
+            )
+            if i == len(self.estimates) - 1:
+                estimate.variance[some] = self.estimates[i].variance[at]
+            missing[some] = False
+        # Nobody was released, so that nothing is known of shares: any part may be all of a cell.
+        estimate.share[missing] = 1.0
+        return estimate
+
+
+@dataclass(frozen=True, eq=False)
 class Sum:
     """Sums of the same parts over the nodes of a map, as released.
 
@@ -325,33 +374,14 @@ class Sum:
             estimates.append(PartEstimates(share, doubt, variance))
         return estimates
 
-    def of_cells(self, key: KeyArray) -> PartEstimates:
-        """Return the estimates of cells.
+    @cached_property
+    def shares(self) -> NodeShares:
+        """Estimates for the nodes of all levels, without the sums."""
+        return NodeShares(self.tree, self.estimates, self.tails)
 
-        Cells without people have those of the area around them.
-        """
-        share, doubt, variance = np.zeros((3, key.size))
-        estimate = PartEstimates(share, doubt, variance, tails=self.tails)
-        missing = np.ones(key.size, np.bool_)
-        # From the cells up to the first node with people, whose share applies to empty cells, too.
-        for i in range(len(self.held) - 1, -1, -1):
-            node, some = self.tree.node[i], np.flatnonzero(missing)
-            if not node.size or not some.size:
-                break
-            ancestor = key[some] // np.uint64(self.tree.strides[i])
-            at = np.minimum(np.searchsorted(node, ancestor), node.size - 1)
-            here = node[at] == ancestor
-            at, some = at[here], some[here]
-            estimate.share[some], estimate.doubt[some] = (
-                self.estimates[i].share[at],
-                self.estimates[i].doubt[at],
-            )
-            if i == len(self.held) - 1:
-                estimate.variance[some] = self.estimates[i].variance[at]
-            missing[some] = False
-        # Nobody was released, so that nothing is known of shares: any part may be all of a cell.
-        estimate.share[missing] = 1.0
-        return estimate
+    def of_cells(self, key: KeyArray) -> PartEstimates:
+        """Return the estimates of cells; see :meth:`NodeShares.of_cells`."""
+        return self.shares.of_cells(key)
 
     def count_regions(self, keys: Sequence[KeyArray]) -> FloatArray:
         """Return the released sums of regions: float64[n]."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -81,7 +81,12 @@ class Composite(OnMaps, ABC, Generic[IndexOf]):
     @property
     def table_views(self) -> dict[str, View]:
         """Views of all tables by name, with the counts named as in their files."""
-        return {name: one.view(self.index.name_count(name)) for name, one in self.tables.items()}
+        return dict(self.iterate_views())
+
+    def iterate_views(self) -> Iterator[tuple[str, View]]:
+        """Yield the names and views of all tables, one after the other."""
+        for name, one in self.tables.items():
+            yield name, one.view(self.index.name_count(name))
 
     def to_pandas(self) -> Any:
         """Convert the rows of all tables to a ``pandas.DataFrame``, with a first column ``table``.

@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, USUAL, WORST_CASE, Estimate, Z, round_out
-from geodp.accuracy.part_errors import PartEstimates, Split, Sum, intervals_around
+from geodp.accuracy.part_errors import (
+    NodeShares,
+    PartEstimates,
+    Split,
+    Sum,
+    intervals_around,
+)
 from geodp.accuracy.reach import RegionKeys, count_unseen, node_margins, reach, strength
 from geodp.accuracy.region_interval import find_errors
 from geodp.accuracy.variance import TreeVariance
@@ -32,6 +38,9 @@ if TYPE_CHECKING:
 
 MAX_SUMS = 4
 """Sums of parts that are held at a time: each has some numbers for every node of the map."""
+
+SHARES = 1 << 30
+"""Bytes of shares of parts that may be held besides, as all chunks of a file need all parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +128,21 @@ class PartErrors:
     def _sums(self) -> Callable[[tuple[int, ...]], Sum]:
         return lru_cache(MAX_SUMS)(self._sum_up)
 
+    def _share(self, parts: tuple[int, ...]) -> NodeShares:
+        """Return what cells need of a sum, which is less than the sum itself."""
+        held = self._shares
+        if parts not in held:
+            each = NodeShares.NUMBERS * 8 * sum(node.size for node in self.split.tree.node)
+            if len(held) >= max(MAX_SUMS, SHARES // max(each, 1)):
+                held.pop(next(iter(held)))
+            held[parts] = self._sum_up(parts).shares
+        return held[parts]
+
+    @cached_property
+    def _shares(self) -> dict[tuple[int, ...], NodeShares]:
+        # No cached function of the object itself, which would outlive its last use.
+        return {}
+
     def _sum_up(self, parts: tuple[int, ...]) -> Sum:
         chosen = np.isin(self._rows[1], np.array(parts, np.int64))
         place = self._rows[0][chosen]
@@ -134,7 +158,11 @@ class PartErrors:
     def _estimate_parts(self, key: KeyArray) -> tuple[PartEstimates, KeyArray, IntArray]:
         """Estimate shares of single parts; return also the distinct cells, and their indices."""
         cell, part = self.split.joint.split(key)
-        cells, place = np.unique(cell, return_inverse=True)
+        if (cell[1:] >= cell[:-1]).all():  # as in files, without the time of sorting
+            first = np.append(True, cell[1:] != cell[:-1])[: cell.size]
+            cells, place = cell[first], np.cumsum(first) - 1
+        else:
+            cells, place = np.unique(cell, return_inverse=True)
         # Grouped by part: the sums of a part over all nodes are computed once for all its cells.
         share, doubt, variance = np.empty((3, key.size))
         estimates = PartEstimates(share, doubt, variance, tails=self.split.tails)
@@ -142,7 +170,7 @@ class PartErrors:
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):
             rows = order[ends[one] : ends[one + 1]]
-            single = self.add_up(np.array([one])).of_cells(cell[rows])
+            single = self._share((int(one),)).of_cells(cell[rows])
             estimates.share[rows], estimates.doubt[rows] = single.share, single.doubt
             estimates.variance[rows] = single.variance
         return estimates, cells, place
@@ -187,7 +215,7 @@ class PartErrors:
             Counts, standard errors and both ends of all parts together.
         """
         people, error, low, high = total
-        estimates = self.add_up(parts).of_cells(cells)
+        estimates = self._share(tuple(parts.tolist())).of_cells(cells)
         own = np.hypot(estimates.share * error, np.sqrt(estimates.variance))
         numbers = count.astype(np.float64), estimates, people.astype(np.float64)
         return (own, *intervals_around(*numbers, (low, high)))

@@ -305,8 +305,8 @@ class Prepared(Generic[AnyDesign, Made]):
         Draws with a key; nothing is charged.
     reading : Reading or None
         How the inputs were read: confidential.
-    cells : int or tuple of int
-        Number of occupied cells; of every period of a series: confidential.
+    cells : int, mapping of str to int, or list of either
+        Number of occupied cells, or that of every table; of every period of a series: confidential.
     counted : mapping
         Summary of what is counted, for the record of a check and of the run: confidential.
     prior : str or None

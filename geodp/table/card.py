@@ -33,6 +33,9 @@ SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
 PARTS_SCHEMA: Literal["geodp-release-parts-2"] = "geodp-release-parts-2"
 """Schema of the card of a release in parts, see :mod:`geodp.io.folder.release_in_parts`."""
 
+COLUMNS_OF = "that its parts are columns of the joint table of "
+"""Beginning of the fact by which the card of a table names the release whose files show it, too."""
+
 WRITTEN_FIELDS = ("name", "release_id", "files", "left_out")
 """Fields that exist once the files are written; all others come from the release itself."""
 
@@ -224,6 +227,12 @@ class Card:
     def in_parts(self) -> bool:
         """Whether the release has its table in several Parquet files, and no other."""
         return self.schema == PARTS_SCHEMA
+
+    @property
+    def in_joint_table(self) -> bool:
+        """Whether the parts of cells are columns of the joint table of a release, too."""
+        facts = self.guarantee.not_protected
+        return bool(self.domain.attributes) and any(one.startswith(COLUMNS_OF) for one in facts)
 
     @property
     def listed(self) -> dict[str, str]:

@@ -306,9 +306,6 @@ class PeriodsCard(IndexCard):
         return f"{len(self.periods) or ''} {self.step}s".strip()
 
 
-COLUMNS_OF = "that its parts are columns of the joint table of "
-"""Beginning of the fact by which the card of a table names the release whose files show it, too."""
-
 OF_PERIOD = "that it is the {} of "
 """Beginning of the fact by which the card of a period, or of a snapshot, names it."""
 

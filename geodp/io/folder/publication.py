@@ -116,7 +116,7 @@ def write_member(view: View, folder: Path) -> tuple[str, str]:
     view : View
     folder : Path
     """
-    progress.begin(f"Writing {folder.name}", public=True)
+    progress.begin("Writing", public=True)
     folder.mkdir()
     write_public(view, folder)
     return read_json(folder / CARD)["release_id"], sha256(folder / CARD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +43,9 @@ LONGEST_NAME = 200
 
 LISTED_BYTES = 800
 """Bytes of a listed cell in all files together, outlines included."""
+
+PLAIN = 8
+"""Rows without outlines that take about as much space as one with."""
 
 OTHER_BYTES = 1 << 24
 """Bytes of a release without a cell: the map, the card."""
@@ -314,16 +317,16 @@ class StagedTables(Staged):
 
     inside: ClassVar[str] = ""
 
-    def try_out(self, empty: Any, cells: Sequence[int], *examples: Any) -> None:
+    def try_out(self, empty: Any, cells: Sequence[int | Mapping[str, int]], *examples: Any) -> None:
         """Do everything that does not need the tables, and reserve space for them.
 
         Parameters
         ----------
         empty : Composite
             The release without cells, or a period of a series.
-        cells : sequence of int
-            Occupied cells of each table, at most; of every period of a series. No message reveals
-            their number.
+        cells : sequence of int or mapping of str to int
+            Occupied cells of each table, at most, or by its name; of every period of a series. No
+            message reveals their number.
         *examples : Composite
             Releases whose joint files are tried, too.
         """
@@ -332,8 +335,11 @@ class StagedTables(Staged):
         for name, view in empty.table_views.items():
             try_formats(view)
             try_longest_name(self.folder, view.name, f"{self.inside}{name}")
-            often = 1 + empty.joint_rows.get(name, 0)
-            listed += often * sum(list_cells(view, one) for one in cells)
+            counted = [one if isinstance(one, int) else one[name] for one in cells]
+            rows = sum(list_cells(view, one) for one in counted)
+            # Only other tables have rows with outlines.
+            listed += -(-rows // PLAIN) if view.card.in_joint_table else rows
+            listed += rows * empty.joint_rows.get(name, 0)
         for release in (empty, *examples):
             with TemporaryDirectory(dir=self.folder) as place:
                 release.write_joint(Path(place))
@@ -378,14 +384,20 @@ class StagedPeriods(StagedTables):
 
 def write_release(release: Any, folder: Path) -> None:
     """Write the tables, the joint files and the index of a release into an empty public folder."""
-    tables = write_tables(release.table_views, folder)
+    tables = write_tables(release.iterate_views(), len(release.tables), folder)
     files, left_out = release.write_joint(folder)
     write_index(folder, replace(release.index, tables=tables, files=files, left_out=left_out))
 
 
-def write_tables(views: Mapping[str, View], folder: Path) -> tuple[TableInfo, ...]:
+def write_tables(
+    views: Iterable[tuple[str, View]], total: int, folder: Path
+) -> tuple[TableInfo, ...]:
     """Write tables by name into folders of their own; return what an index says of them."""
-    return tuple(TableInfo(name, *write_member(one, folder / name)) for name, one in views.items())
+    written = list[TableInfo]()
+    for number, (name, one) in enumerate(views, 1):
+        with progress.inside(name, number, total):
+            written.append(TableInfo(name, *write_member(one, folder / name)))
+    return tuple(written)
 
 
 CHECK_SCHEMA = "geodp-check-1"

@@ -42,7 +42,7 @@ from geodp.io.write import geotiff
 from geodp.io.write.format import Format
 from geodp.io.write.parquet import write_parquet
 from geodp.io.write.picture import Picture
-from geodp.io.write.pixels import Backgrounds, Pixels
+from geodp.io.write.pixels import Backgrounds, Pixels, windows
 from geodp.io.write.tiles import view_tiles
 from geodp.io.write.view import View, keep_rows
 from geodp.table.card import File, LeftOut
@@ -213,7 +213,8 @@ def is_map(view: View, folder: Path, *, worded: bool) -> bool:
             return False
         errors = geotiff.errors_of_map(view)
         drawn = geotiff.draw_map(
-            grid, Pixels(view.table), errors, Backgrounds(grid), "Checking the raster"
+            *(grid, Pixels(view.table), Backgrounds(grid), [*windows(place)], errors),
+            "Checking the raster",
         )
         return all(
             same_pixels(raster.read(band, window=window), values, bands[band - 1])

@@ -32,9 +32,10 @@ from geodp.grid.lattice import Lattice, transform_of
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.outlines import Outlines
+from geodp.io.folder.kinds import find_card
 from geodp.io.memory import WORK, bytes_of, fit, work_within
 from geodp.io.opening import open_parquet, open_raster, read_parquet, texts_of
-from geodp.io.verify.card import open_card, public_folder, read_table_card, require
+from geodp.io.verify.card import open_card, public_folder, read_card, read_table_card, require
 from geodp.io.verify.chunks import counts_of, index_of, numbers_in, parquet_files, read_chunks
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
@@ -187,18 +188,20 @@ def is_increasing(key: NDArray[np.uint64]) -> bool:
 def read_mask_of(folder: Path, card: Card) -> Mask | None:
     """Read the mask from the empty cells of the raster; None without a mask or a raster.
 
-    That of pairs is read from the list of its cells.
+    That of pairs is read from the list of its cells. A table without a raster of its own, whose
+    parts are columns of a joint table, has the mask of the other tables of its release.
     """
     declared = card.domain.mask
     if declared is None:
         return None
     if len(card.domain.places) > 1:
         return _read_mask_of_pairs(folder, card)
-    if not raster_file(folder, card).is_file():
+    shown = next(_list_rasters(folder, card), None)
+    if shown is None:
         return None
     grid = grid_of(card.domain)
     place = grid.places[0]
-    with open_map(folder, card) as raster:
+    with open_map(*shown) as raster:
         require(
             raster.shape == (place.rows, place.cols),
             Rule("raster-shape-differs", "The raster has another shape."),
@@ -215,6 +218,31 @@ def read_mask_of(folder: Path, card: Card) -> Mask | None:
         Rule("raster-mask-differs", "The raster's mask is not the card's."),
     )
     return mask
+
+
+def _list_rasters(folder: Path, card: Card) -> Iterator[tuple[Path, Card]]:
+    """Yield a table if it has a raster, or else those that do of the release of which it is."""
+    tables = iter([(folder, card)])
+    if card.in_joint_table:
+        tables = _list_tables(folder.parent)
+    for there, one in tables:
+        # Digests of one mask differ with the labels of tables; the reader compares that of its own.
+        masked = one.domain.mask is not None and one.domain.places == card.domain.places
+        if masked and raster_file(there, one).is_file():
+            yield there, one
+
+
+def _list_tables(folder: Path) -> Iterator[tuple[Path, Card]]:
+    """Yield the tables in a public folder, and of the releases that are enclosed there."""
+    if find_card(folder) is None:
+        return  # a table that was taken out of its release
+    card: Any = read_card(folder)
+    if isinstance(card, Card):
+        yield folder, card
+        return
+    inside = [one.name for one in getattr(card, "tables", ())]
+    for name in (*inside, *getattr(card, "enclosed", ())):
+        yield from _list_tables(folder / name)
 
 
 def _read_mask_of_pairs(folder: Path, card: Card) -> Mask | None:

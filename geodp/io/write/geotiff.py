@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -34,7 +35,6 @@ from geodp.io.write.pixels import (
     Moments,
     Pixels,
     ends_in,
-    windows,
 )
 from geodp.io.write.tables import ERROR, RowErrors, name_of_counts, names_of, require_released
 from geodp.io.write.view import View
@@ -68,9 +68,7 @@ class GeoTiff(Format):
 
     def unsupported(self, view: View) -> str | None:
         """Return why there is no raster."""
-        # A mask is in the raster alone, so that a table with one needs its own.
-        joint = view.why_in_joint_table if view.table.grid.mask is None else None
-        return joint or why_no_raster(view.table)
+        return view.why_in_joint_table or why_no_raster(view.table)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write the raster."""
@@ -196,7 +194,7 @@ def write_cog(
     every combination, one of the low and one of the high ends, if there are any. Cells outside
     the domain are NaN, which is also the nodata value; empty cells of the domain are 0. Overviews
     are averages, so that sums of an overview times its cells' number agree with the counts as far
-    as rounding allows. Every pixel of the counts is read back.
+    as rounding allows. The counts are read back. Tiles without a cell of the domain are not stored.
 
     Parameters
     ----------
@@ -227,8 +225,8 @@ def write_cog(
     place = table.grid.places[0]
     look = profile(dtype_of(table), len(bands), place.rows, place.cols) | georeference(place)
     empty = Backgrounds(table.grid)
-    drawn = draw_map(table.grid, pixels, errors, empty, "Writing the raster")
-    counts = draw_map(table.grid, pixels, None, empty, "Checking the raster")
+    draw = partial(draw_map, table.grid, pixels, empty, empty.inside)
+    drawn, counts = draw(errors, "Writing the raster"), draw(None, "Checking the raster")
     write_bands(path, look, bands, tags, drawn, counts)
 
 
@@ -315,7 +313,7 @@ def write_columns(view: View, path: Path, columns: Sequence[Band], *, report: st
     """Write columns of numbers as bands of float64 of a Cloud Optimized GeoTIFF, north up.
 
     Outside the domain, and where a number is missing, bands are NaN, which is also the nodata
-    value. Overviews are averages. Every pixel is read back.
+    value. Overviews are averages. What was written is read back.
 
     Parameters
     ----------
@@ -353,7 +351,7 @@ def _draw_columns(
             for rows in view.rows("Writing the raster")
         ]
         pixels = Pixels(view.table, np.concatenate([np.empty(0), *parts]))
-        for window in windows(grid.places[0]):
+        for window in empty.inside:
             cells = empty.of(window)
             for label in range(labels):
                 values = cells + column.absent
@@ -508,9 +506,14 @@ def georeference(place: Lattice) -> dict[str, Any]:
 
 
 def draw_map(
-    grid: Grid, pixels: Pixels, errors: RowErrors | None, empty: Backgrounds, what: str
+    grid: Grid,
+    pixels: Pixels,
+    empty: Backgrounds,
+    every: Sequence[Window],
+    errors: RowErrors | None,
+    what: str,
 ) -> Iterator[tuple[int, Window, FloatArray]]:
-    """Yield all bands of a released map in every window: their number, from 1, and the values.
+    """Yield all bands of a released map in some windows: their number, from 1, and the values.
 
     Bands are ordered by column, then by combination, as :func:`band_names` lists them.
 
@@ -519,13 +522,14 @@ def draw_map(
     grid : Grid
     pixels : Pixels
         Counts of the table.
+    empty : Backgrounds
+    every : sequence of Window
     errors : RowErrors or None
         Errors with one standard error for all cells.
-    empty : Backgrounds
     what : str
         Label of the progress.
     """
-    bands, every = band_count(grid), [*windows(grid.places[0])]
+    bands = band_count(grid)
     progress.begin(what, len(every), public=True)
     for window in every:
         for band in range(bands):

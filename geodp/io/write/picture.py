@@ -61,7 +61,7 @@ class Picture(Format):
 
     def try_out(self, empty: View) -> None:
         """Lay out the page, with all of its texts."""
-        if why_no_picture(empty.table.grid) is None:
+        if self.unsupported(empty) is None:
             # Missing fonts must show before the charge, while installing one is still possible.
             families(empty.counted)
             _compose(empty, Look())
@@ -70,7 +70,9 @@ class Picture(Format):
         """Return why there is no picture."""
         grid = view.table.grid
         untold = grid.maps.missing and view.card.expected_error.blocks is None
-        return why_no_picture(grid) or (WITHOUT_MARGINS if untold else None)
+        return (
+            view.why_in_joint_table or why_no_picture(grid) or (WITHOUT_MARGINS if untold else None)
+        )
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Draw the map."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import fsum, prod
 from typing import Any
 
@@ -164,12 +165,12 @@ def raster_rows(place: Lattice, row: IntArray) -> IntArray:
     return place.rows - 1 - row if place.northwards else row
 
 
-def windows(place: Lattice) -> Iterator[Window]:
+def windows(place: Lattice, widest: int | None = None) -> Iterator[Window]:
     """Yield the windows of ``BLOCK`` rows and up to ``WIDE`` columns, from the north and west.
 
-    If memory is limited, there are fewer columns, in complete tiles.
+    If memory is limited, there are fewer columns, in complete tiles. ``widest``: another limit.
     """
-    wide = fit(WIDE, BLOCK * PIXEL_BYTES, BLOCK)
+    wide = fit(widest or WIDE, BLOCK * PIXEL_BYTES, BLOCK)
     for top in range(0, place.rows, BLOCK):
         for left in range(0, place.cols, wide):
             height, width = min(BLOCK, place.rows - top), min(wide, place.cols - left)
@@ -205,13 +206,26 @@ class Backgrounds:
         """Return 0 inside the domain and NaN outside: float64[rows, cols] of a window."""
         if self._grid.domain.is_box:
             return background(self._grid, window)
+        values = np.zeros((window.height, window.width))
+        values[self._find_outside(window)] = np.nan
+        return values
+
+    @cached_property
+    def inside(self) -> tuple[Window, ...]:
+        """Windows that have cells of the domain; in a masked one they are single tiles."""
+        place = self._grid.places[0]
+        if self._grid.domain.is_box:
+            return (*windows(place),)
+        return tuple(one for one in windows(place, BLOCK) if not self._find_outside(one).all())
+
+    def _find_outside(self, window: Window) -> NDArray[np.bool_]:
+        """Return which cells of a window are not in the domain: bool[rows, cols]."""
+        shape = window.height, window.width
         if window not in self._outside:
             outside = np.isnan(background(self._grid, window))
             self._outside[window] = np.packbits(outside)
-        values = np.zeros((window.height, window.width))
-        bits = np.unpackbits(self._outside[window], count=values.size).view(np.bool_)
-        values[bits.reshape(values.shape)] = np.nan
-        return values
+        bits = np.unpackbits(self._outside[window], count=prod(shape))
+        return bits.view(np.bool_).reshape(shape)
 
 
 def ends_in(

@@ -33,7 +33,6 @@ from geodp.io.write.tables import (
 from geodp.reprs import one_line
 from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable
-from geodp.table.index import COLUMNS_OF
 from geodp.table.measured import MeasuredLevels
 from geodp.table.public_totals import PublicTotals
 from geodp.typing import CountArray, IntArray, KeyArray
@@ -103,8 +102,7 @@ class View:
     @property
     def why_in_joint_table(self) -> str | None:
         """Why its parts are in no files for maps of their own; None: they are in no other."""
-        facts = self.card.guarantee.not_protected
-        if self.table.grid.attributes and any(one.startswith(COLUMNS_OF) for one in facts):
+        if self.card.in_joint_table:
             return "the joint table of its release has its parts as columns"
         return None
 

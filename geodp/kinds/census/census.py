@@ -45,9 +45,9 @@ from geodp.release.maps import describe_maps
 from geodp.release.opening import WrittenRelease, open_release, open_written
 from geodp.release.release import Release
 from geodp.reprs import one_line
+from geodp.table.card import COLUMNS_OF
 from geodp.table.counts import coalesce
 from geodp.table.index import (
-    COLUMNS_OF,
     Constraint,
     Joint,
     Rebuilt,

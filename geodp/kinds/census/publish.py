@@ -246,8 +246,9 @@ class CensusDesign:
             for name in self.streams.margins.populations
             if name not in given
         }
-        truth = CensusTruth(populations, dict(tables.truths()), given)
-        found = release_streams(self.streams, truth, key)
+        found = release_streams(
+            self.streams, CensusTruth(populations, dict(tables.truths()), given), key
+        )
         drawn = []
         for name, one in self.preview.tables.items():
             cell, *part, count = found[name]
@@ -303,7 +304,7 @@ def prepare_census(
         partial(design.identify, tables),
         partial(design.draw, tables),
         join_known(one.reading for one in tables.read),
-        cells=max(cells.values()),
+        cells=cells,
         counted={
             "occupied_cells": cells,
             "counted": {name: int(one.count.sum()) for name, one in tables.tables.items()},

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from geodp import progress
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels import bounded_counts
@@ -230,14 +231,17 @@ class Tree:
         The root's first.
     opened : list of PartNodes
         Nodes of all levels that were found to have persons, by what was measured above them.
-    parts : mapping of str to list of Measured
-        Of every margin, on the nodes of all levels.
+    parts : dict of str to list of Measured
+        Of every margin that is not fitted yet, on the nodes of all levels.
     """
 
     levels: list[CensusLevel]
     opened: list[PartNodes]
-    parts: Mapping[str, list[Measured]]
+    parts: dict[str, list[Measured]]
 
+
+NOBODY = TrueParts(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
+"""No counts of parts."""
 
 Counts = tuple[KeyArray, IntArray]
 """Cells in order, and their counts above 0."""
@@ -260,6 +264,9 @@ def release_streams(
             for one in streams.margins.margins
         }
         tree = _measure(streams, truth, keys, groups)
+        # Nothing confidential is fitted, and its memory is free from here on.
+        groups = {name: replace(one, truth=NOBODY) for name, one in groups.items()}
+        truth = replace(truth, populations={}, parts={})
         return _fit(streams, truth, tree, groups)
 
 
@@ -383,10 +390,14 @@ def _fit(
         persons = persons or counts
         released[name] = _some(cells, counts[-1])
     fine, rows = streams.finer, {stride: i for i, stride in enumerate(streams.schedule.strides)}
-    for margin in streams.margins.margins:
-        measured = tree.parts[margin.name]
+    margins = streams.margins.margins
+    for number, margin in enumerate(margins, 1):
+        # What was measured is much, and is needed once.
+        measured = tree.parts.pop(margin.name)
         if margin.max_size:
-            released[margin.name] = _fit_status(tree, groups[margin.name], margin, persons)
+            with progress.inside(margin.name, number, len(margins)):
+                table = _fit_status(tree, groups[margin.name], measured, persons, margin.max_size)
+            released[margin.name] = table
             continue
         levels = list[Measured]()
         for i in range(len(fine.strides) - 1, -1, -1):
@@ -397,7 +408,8 @@ def _fit(
         group = groups[margin.name]
         finer = replace(group, chain=replace(group.chain, schedule=fine))
         whole = released[margin.of]
-        released[margin.name] = _fit_margin(finer, streams.margins, margin, levels, whole)
+        with progress.inside(margin.name, number, len(margins)):
+            released[margin.name] = _fit_margin(finer, streams.margins, margin, levels, whole)
     return released
 
 
@@ -509,10 +521,14 @@ def _fit_parts(
 
 
 def _fit_status(
-    tree: Tree, group: Group, margin: Margin, persons: Sequence[IntArray]
+    tree: Tree,
+    group: Group,
+    measured: Sequence[Measured],
+    persons: Sequence[IntArray],
+    max_size: int,
 ) -> PartCounts:
     """Fit households and persons outside to released persons, of all nodes by level."""
-    measured, fanouts = tree.parts[margin.name], group.schedule.fanouts
+    fanouts = group.schedule.fanouts
     for i in range(len(measured) - 2, -1, -1):
         _combine_below(measured[i], measured[i + 1], fanouts[i])
     above = [tree.levels[0].node, *(one.prefix for one in tree.opened)]
@@ -529,6 +545,6 @@ def _fit_status(
             zip(tree.levels, tree.opened, measured, persons, strict=True)
         )
     ]
-    table = fit_status(levels, margin.max_size)
+    table = fit_status(levels, max_size)
     at, part = np.nonzero(table)
     return tree.levels[-1].node[at], part.astype(np.int64), table[at, part]

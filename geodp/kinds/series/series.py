@@ -70,7 +70,7 @@ class StagedSeries(Staged):
             {time: one.view(name) for time, one in series.named.items()},
             self.make_public(),
         )
-        written = write_tables(views, public)
+        written = write_tables(views.items(), len(views), public)
         snapshots = [SnapshotInfo(one.name, one.release_id, one.card_sha256) for one in written]
         card = replace(series.index, name=name, snapshots=tuple(snapshots))
         files, left_out = write_shared(public, series.periods, [*views.values()], card)

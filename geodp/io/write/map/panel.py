@@ -250,39 +250,39 @@ def _widen(
     Returns
     -------
     float64[rows, cols]
-        Sum per area of the smallest such square; NaN for believed blocks, and where there is none.
+        Sum per area of the smallest such square; NaN for believed blocks, outside of the domain,
+        and where there is none.
     int
         Side in blocks of the squares in which half of the counts are; 0 if less than half ever is,
         -1 if no square is believed.
     """
-    around, open_ = np.full(counts.shape, np.nan), ~believed
-    enough, resolved = counts.sum() / 2, 0
-    reached = float(counts[believed].sum())
+    around, enough = np.full(counts.size, np.nan), counts.sum() / 2
+    reached, resolved = float(counts[believed].sum()), 0
     if believed.any() and reached >= enough:
         resolved = 1
+    # Most of a map may lie outside its domain, where nobody is counted.
+    every = places = np.flatnonzero(~believed & (areas[0] > 0))
     for level, margin in enumerate(margins, 1):
-        at = np.ix_(
-            *((np.arange(n) + f) >> level for n, f in zip(counts.shape, first, strict=True))
-        )
-        shape = [int(axis.max()) + 1 for axis in at]
-        total, area, land = (np.zeros(shape) for _ in range(3))
-        for into, some in ((total, counts), (area, areas[0]), (land, areas[1])):
-            np.add.at(into, at, np.where(open_, some, 0.0))
+        row, col = np.divmod(places, counts.shape[1])
+        width = (counts.shape[1] + first[1] >> level) + 1
+        square = (row + first[0] >> level) * width + (col + first[1] >> level)
+        count, area_of, land_of = (one.reshape(-1)[places] for one in (counts, *areas))
+        total, area, land = (np.bincount(square, some) for some in (count, area_of, land_of))
         landless = land == 0
         area = np.where(landless, area, land)
         inland = (area > 0) & ~landless
         few = inland.any() and (total[inland] >= margin).mean() < FEW_BELIEVED
         least = margin * np.where(landless | few, SURE, 1)
-        known = open_ & ((area > 0) & (total >= least))[at]
-        mean = np.divide(total, area, out=np.full(shape, np.nan), where=area > 0)
-        around = np.where(known & (landless[at] | (areas[1] > 0)), mean[at], around)
-        reached += float(counts[known].sum())
-        open_ &= ~known
+        known = ((area > 0) & (total >= least))[square]
+        shown = known & (landless[square] | (land_of > 0))
+        around[places[shown]] = (total[square] / area[square])[shown]
+        reached += float(count[known].sum())
+        places = places[~known]
         if not resolved and reached > 0 and reached >= enough:
             resolved = 1 << level
-    if open_.all():
+    if not believed.any() and places.size == every.size:
         resolved = -1
-    return around, resolved
+    return around.reshape(counts.shape), resolved
 
 
 def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | None, float | None]:
