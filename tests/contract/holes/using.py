@@ -51,11 +51,9 @@ HOLES: dict[str, dict[str, str]] = {
         "counts by label": "geodp statistics refuses a map with attributes",
     },
     "a_plan_is_printed_for_people": {
-        "census": "there is no geodp census plan",
         "series of amounts": "geodp amounts plan has no --snapshots, as geodp plan has",
     },
     "errors_are_predicted_before_data_are_read": {
-        "census": "there is no geodp census plan",
         "amounts": "geodp amounts plan compares clips, and predicts no error of an area",
         "series of amounts": "geodp amounts plan has no --snapshots, as geodp plan has",
     },
