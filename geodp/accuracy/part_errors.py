@@ -1,25 +1,27 @@
 """Errors of the parts of a map's counts: from the map, from noise, and from differences of places.
 
 Parts of areas are measured down to some level; below it every cell has the shares of its area. So
-the error of a sum of parts over some cells has three sources. The map's count of the cells has an
-error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
-by people to the areas inside; given the map's count, parts of the variance V and the others of the
-variance W have together the variance ``V W / (V + W)``, a bound where both are of two steps. And
-areas differ from their surroundings: of t people, of whom the area above has the share s in some
-parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared deviation from ``s t``, with
-``mu = t s (1 - s)``. Measurements with the variance V leave V; on the last measured level
-``V D / (V + D)``, as they are shrunk. The released deviations there have the variance
-``D**2 / (V + D)``, so that the factor k follows from the release; where predictions follow the size
-of places they have more, and k is larger. It is far from 1 for many parts
-(``python -m bench parts``): the sexes differ less from place to place, and the old more; some
-places differ far more than most, for which ``TAILS`` allows.
-Levels below have the same factor.
+the error of a sum of parts over some cells has three sources. The parts of measured areas have
+noise; an area's error is apportioned by people to the areas inside. Given the map's count, n of k
+parts with the variance v each have the variance ``v (n - n**2 / k)``, as what is missing is added
+to all of them alike; where parts are divided further, so are their errors. Areas differ from their
+surroundings: of t people, of whom the area above has the share s in some parts,
+``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared deviation from ``s t``, with
+``mu = t s (1 - s)``. Measurements with the variance V leave ``V D / (V + D)``, as they are shrunk.
+The released deviations have the variance ``D**2 / (V + D)``, so that the factor k of each level
+follows from the release; where predictions follow the size of places they have more, and k is
+larger. It is far from 1 for many parts (``python -m bench parts``): the sexes differ less from
+place to place, and the old more; some places differ far more than most, for which ``TAILS`` allows.
+Levels that are not measured have the factor of the last one that is. And the map's count of the
+cells has an error: of what was measured the parts take it evenly, as they are made to add up to the
+map's count, and else by their shares of people.
 
 With f(v) the part of a node's people that live in the region, the variance is
 
     f(root)**2 V(root) + sum over nodes c below the root of (f(c) - f(parent of c))**2 tau(c),
 
-as the error of a child is its own, less what its siblings and it receive together.
+as the error of a child is its own, less what its siblings and it receive together. The map's errors
+have the same form, with about the same tau on all levels.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from geodp.grid.joint import Joint
 from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
-VERSION = 3
+VERSION = 4
 """Version of the constants, in cards: increases with every change of intervals in files."""
 
 DIFFERENCE = 0.7
@@ -56,6 +58,9 @@ FEWEST_NODES = 10
 BELOW, ABOVE = 2.12, SKEWED_Z
 """Half of a 95 % interval, in standard errors, below and above a count: small parts are skewed."""
 
+NEGLIGIBLE = 1e-9
+"""Rounding errors of sums of shares stay below this."""
+
 COIN = 0.25
 """Maximal variance of randomised rounding to an integer."""
 
@@ -72,32 +77,76 @@ class StepNoise:
         Number of counts in each group that is apportioned together; the last may have fewer.
     variance : float64[groups, levels]
         Variance of a count; infinite if it is not measured.
+    counts : int64[groups], optional
+        Number of counts that there are in each group; default: as many as are apportioned together.
     """
 
     inside: int
     together: int
     variance: FloatArray = field(repr=False)
+    counts: IntArray | None = field(default=None, repr=False)
 
-    def of(self, part: IntArray, parts: int) -> FloatArray:
-        """Return variances of the sum of some parts, and of the others apportioned with them.
+    def number(self, parts: int) -> IntArray:
+        """Return the number of counts in each group: int64[groups]."""
+        if self.counts is not None:
+            return self.counts
+        first = np.arange(self.variance.shape[0]) * self.together
+        return np.minimum(self.together, -(-parts // self.inside) - first)
+
+    def divide_evenly(self, parts: int) -> FloatArray:
+        """Return the share of its group that each part's count has, if all are equal."""
+        group = np.arange(parts) // (self.inside * self.together)
+        return np.asarray(1 / np.maximum(self.number(parts), 1)[group], np.float64)
+
+    def count_alike(self, part: IntArray, parts: int) -> float:
+        """Count the counts of these parts, or of all others, as far as they differ alike.
+
+        The same counts of several groups do, such as the old of both sexes. Those of one group do
+        by half: what places have more of one of them, they have less of others.
+        """
+        number = self.number(parts)
+        group = np.unique(part // self.inside) // self.together
+        held = np.bincount(group, minlength=number.size)
+        some = np.minimum(held, number - held)
+        return max(1.0, float(some.sum()) ** (1 if (some > 0).sum() > 1 else 0.5))
+
+    def of(self, part: IntArray, inside: FloatArray) -> FloatArray:
+        """Return variances of the sum of some parts, given the counts that groups add up to.
+
+        Parameters
+        ----------
+        part : int64[n]
+        inside : float64[parts]
+            The share of its measured count that each part has, as of errors.
 
         Returns
         -------
-        float64[2, levels]
-            0 if the parts are all that is apportioned.
+        float64[levels]
         """
-        sizes = np.bincount(np.arange(parts) // self.inside)
-        unit, held = np.unique(part // self.inside, return_counts=True)
-        complete = held == sizes[unit]
-        variances = np.zeros((2, self.variance.shape[1]))
-        for group in np.unique(unit // self.together):
-            members = unit // self.together == group
-            n, of = int(members.sum()), min(self.together, sizes.size - group * self.together)
-            # Parts that are a complete group have no noise of their own: their sum is that of the
-            # node.
-            if n < of or not complete[members].all():
-                variances += self.variance[group] * np.array([[n], [max(of - n, 1)]])
-        return variances
+        number = self.number(inside.size)
+        held = np.bincount(part // self.inside, inside[part], number.size * self.together)
+        held = held.reshape(-1, self.together)
+        # All counts of a group have equal noise, and no noise of their own together.
+        times = (held**2).sum(axis=1) - held.sum(axis=1) ** 2 / np.maximum(number, 1)
+        some = times > NEGLIGIBLE
+        return np.asarray(times[some] @ self.variance[some], np.float64)
+
+
+def combine_steps(
+    steps: Sequence[StepNoise], part: IntArray, parts: int
+) -> tuple[FloatArray, float]:
+    """Return variances of the sum of some parts, given the map, and its share if all are equal.
+
+    Returns
+    -------
+    variance : float64[levels]
+    even : float
+    """
+    variance, even = np.zeros(steps[0].variance.shape[1]), np.ones(parts)
+    for step in reversed(steps):
+        variance += step.of(part, even)
+        even *= step.divide_evenly(parts)
+    return variance, float(even[part].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +171,7 @@ class MarginalNoise:
         n = int((held == sizes).sum())
         if n == sizes.size or (held % sizes).any():
             return None
-        return np.asarray(self.variance * np.array([[n], [sizes.size - n]]), np.float64)
+        return np.asarray(self.variance * (n - n**2 / sizes.size), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +207,11 @@ class MapTree:
             parent.insert(0, place)
         return cls(strides, node, count, [np.zeros(node[0].size, np.int64), *parent])
 
+    @cached_property
+    def even(self) -> TreeErrors:
+        """Errors of counts whose nodes are all known as well."""
+        return TreeErrors(self, [np.ones(count.size) for count in self.count])
+
     def add_up(self, held: FloatArray) -> list[FloatArray]:
         """Return sums over the nodes of all levels of values of their cells: float64[n] each."""
         sums = [held]
@@ -170,6 +224,61 @@ class MapTree:
         at = np.searchsorted(self.node[-1], key)
         at = np.minimum(at, max(self.node[-1].size - 1, 0))
         return at, (self.node[-1][at] == key) if self.node[-1].size else np.zeros(at.size, bool)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeErrors:
+    """Variances of sums over the nodes of a tree, by the second equation of the module.
+
+    Attributes
+    ----------
+    tree : MapTree
+    left : list of float64[n]
+        Variances that remain of the nodes' own counts, by level.
+    """
+
+    tree: MapTree
+    left: list[FloatArray] = field(repr=False)
+
+    @cached_property
+    def of_nodes(self) -> list[FloatArray]:
+        """Variances of the nodes, by level: float64[n] each."""
+        found = [self.left[0]]
+        for i in range(1, len(self.left)):
+            parent, left = self.tree.parent[i], self.left[i]
+            part = self.tree.count[i] / self.tree.count[i - 1][parent]
+            above = found[-1][parent] + self._of_children[i][parent] - left
+            found.append(part**2 * above + (1 - part) ** 2 * left)
+        return found
+
+    @cached_property
+    def _of_children(self) -> list[FloatArray]:
+        """Sums of what remains of the children of each node of the level above; of the root 0."""
+        sums = [np.zeros(0)]
+        for i in range(1, len(self.left)):
+            sums.append(_add_up(self.tree.parent[i], self.left[i], self.tree.count[i - 1].size))
+        return sums
+
+    def of_regions(self, at: IntArray, which: IntArray, n: int) -> FloatArray:
+        """Return the variances of sums of cells, by their positions in order: float64[n].
+
+        Of the second sum of the module's equation, a child outside the region whose parent is
+        partly inside counts, too: only what siblings have together is needed of them. ``which``:
+        the region of each cell, in order.
+        """
+        variance, inside = np.zeros(n), np.ones(at.size)
+        for i in range(len(self.left) - 1, 0, -1):
+            parent, people = self.tree.parent[i][at], self.tree.count[i][at] * inside
+            left = self.left[i][at]
+            first = np.append(True, (parent[1:] != parent[:-1]) | (which[1:] != which[:-1]))
+            place, first = np.cumsum(first[: at.size]) - 1, first[: at.size]
+            above, of = parent[first], which[first]
+            part = _add_up(place, people, above.size) / self.tree.count[i - 1][above]
+            crossed = _add_up(place, inside * left, above.size)
+            variance += _add_up(which, inside**2 * left, n)
+            variance += _add_up(of, part**2 * self._of_children[i][above] - 2 * part * crossed, n)
+            at, inside, which = above, part, of
+        return variance + _add_up(which, inside**2 * self.left[0][at], n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,14 +306,14 @@ class Split:
 
     def add_up(self, part: IntArray, count: FloatArray) -> Sum:
         """Return sums of some parts, with ``count`` of their people in the cells: float64[n]."""
-        noise = np.zeros((2, len(self.tree.strides)))
-        for step in self.steps:
-            noise += step.of(part, self.joint.parts)
+        noise, even = combine_steps(self.steps, part, self.joint.parts)
         for marginal in self.marginals:
             # A marginal measured only sums over complete labels.
             if (other := marginal.of(part)) is not None:
                 noise = pool(noise, other)
-        return Sum(self.tree, self.tree.add_up(count), noise, self.tails)
+        held = self.tree.add_up(count)
+        alike = self.steps[-1].count_alike(part, self.joint.parts)
+        return Sum(self.tree, held, noise, even, alike, self.tails)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +328,8 @@ class PartEstimates:
         Standard error of the share.
     variance : float64[n]
         Variance of the parts' sum in the cell, given the map's counts.
+    gain : float64[n]
+        By how much the sum is off for every one that the map's count is off.
     tails : (float, float)
         Half of a 95 % interval of what this variance is of, in standard errors, below and above.
     """
@@ -226,6 +337,7 @@ class PartEstimates:
     share: FloatArray
     doubt: FloatArray
     variance: FloatArray
+    gain: FloatArray
     tails: tuple[float, float] = field(default=(BELOW, ABOVE), kw_only=True)
 
 
@@ -242,7 +354,7 @@ class NodeShares:
         See :class:`Split`.
     """
 
-    NUMBERS: ClassVar[int] = 3
+    NUMBERS: ClassVar[int] = 4
     """Of every node."""
 
     tree: MapTree
@@ -254,8 +366,7 @@ class NodeShares:
 
         Cells without people have those of the area around them.
         """
-        share, doubt, variance = np.zeros((3, key.size))
-        estimate = PartEstimates(share, doubt, variance, tails=self.tails)
+        estimate = PartEstimates(*np.zeros((4, key.size)), tails=self.tails)
         missing = np.ones(key.size, np.bool_)
         # From the cells up to the first node with people, whose share applies to empty cells, too.
         for i in range(len(self.estimates) - 1, -1, -1):
@@ -270,11 +381,13 @@ class NodeShares:
                 self.estimates[i].share[at],
                 self.estimates[i].doubt[at],
             )
+            estimate.gain[some] = estimate.share[some]
             if i == len(self.estimates) - 1:
                 estimate.variance[some] = self.estimates[i].variance[at]
+                estimate.gain[some] = self.estimates[i].gain[at]
             missing[some] = False
         # Nobody was released, so that nothing is known of shares: any part may be all of a cell.
-        estimate.share[missing] = 1.0
+        estimate.share[missing] = estimate.gain[missing] = 1.0
         return estimate
 
 
@@ -287,9 +400,10 @@ class Sum:
     tree : MapTree
     held : list of float64[n]
         Sums by level, the root's first.
-    noise : float64[2, levels]
-        Variance of the measurements of these parts together, and of the others; infinite below the
-        measured levels.
+    noise : float64[levels]
+        Variance of what was measured, given the map's counts; infinite below the measured levels.
+    even : float
+        Share of these parts, if all that are apportioned together are equal.
     tails : (float, float)
         See :class:`Split`.
     """
@@ -297,6 +411,8 @@ class Sum:
     tree: MapTree
     held: list[FloatArray] = field(repr=False)
     noise: FloatArray
+    even: float
+    alike: float
     tails: tuple[float, float] = (BELOW, ABOVE)
 
     @property
@@ -309,69 +425,84 @@ class Sum:
         above = max(i - 1, 0)
         return (self.held[above] / self.tree.count[above])[self.tree.parent[i]]
 
-    def _noise_of(self, i: int) -> float:
-        """Return the variance of measured counts that are fitted to their sum."""
-        variance, rest = self.noise[:, i]
-        # Given the sum, what is missing is divided by the variances of both sides.
-        return float(variance * rest / (variance + rest)) if variance + rest else 0.0
-
     @property
     def _measured(self) -> int:
         """Number of measured levels, which are the first."""
-        return int(np.isfinite(self.noise[0]).sum())
+        return int(np.isfinite(self.noise).sum())
 
     @cached_property
     def factor(self) -> float:
-        """Factor of the differences between places, learned on the last measured level."""
-        return self._learn_factor(self._measured - 1)
-
-    def _learn_factor(self, i: int) -> float:
-        """Learn the factor on a measured level; 1 on the root, which is no place among others."""
-        if i < 1:
-            return 1.0
-        people, share = self.tree.count[i], self._share_above(i)
-        differ, noise = difference(people, share), np.full(people.size, self._noise_of(i))
-        factor, nodes = learn_factor(self.held[i] - people * share, differ, noise)
-        # Few nodes tell little: what the coarser level shows is then the least.
-        return factor if nodes >= FEWEST_NODES else max(factor, self._learn_factor(i - 1))
+        """Factor of the differences between places on the last measured level, and below."""
+        largest = 0.0
+        for factor, nodes in self.learned[:0:-1]:
+            largest = max(largest, factor)
+            if nodes >= FEWEST_NODES:
+                return largest
+        # Few nodes tell little: what coarser levels show is then the least.
+        return max(largest, 1.0)
 
     @cached_property
-    def left(self) -> list[FloatArray]:
-        """Variances that remain of the nodes' own counts, by level: float64[n] each."""
+    def learned(self) -> list[tuple[float, float]]:
+        """The factor of each measured level, and from how many nodes; of the root none."""
+        found = [(1.0, 0.0)]
+        for i in range(1, self._measured):
+            people, share = self.tree.count[i], self._share_above(i)
+            differ, noise = difference(people, share), np.full(people.size, self.noise[i])
+            found.append(learn_factor(self.held[i] - people * share, differ, noise, self.alike))
+        return found
+
+    @cached_property
+    def own(self) -> TreeErrors:
+        """Errors of the parts, given the map's counts."""
         remaining = []
         for i, people in enumerate(self.tree.count):
             share = self._share_above(i)
-            differ = TAILS * self.factor * difference(people, share)
+            differ = self._factor_of(i) * difference(people, share)
             if i >= self._measured:
-                left = differ
+                left = TAILS * differ
             else:
-                left = np.full(people.size, self._noise_of(i))
-                # Areas above the last measured level are few, and tell too little of how they
-                # differ.
-                if 0 < i == self._measured - 1:
-                    left = left * differ / (left + differ)
+                left = np.full(people.size, self.noise[i])
+                if self._is_shrunk(i):
+                    left = shrink(left, differ, self.alike)
             # Counts are rounded at random.
             remaining.append(left + np.minimum(people * share, COIN))
-        return remaining
+        return TreeErrors(self.tree, remaining)
+
+    def _is_shrunk(self, i: int) -> bool:
+        """Test whether what a level's shrinkage leaves is known: few nodes tell too little."""
+        return 0 < i == self._measured - 1 or self.learned[i][1] >= FEWEST_NODES
+
+    def _factor_of(self, i: int) -> float:
+        """Return the factor of the differences between the places of a level."""
+        return self.learned[i][0] if i < self._measured - 1 else self.factor
+
+    @cached_property
+    def of_map(self) -> TreeErrors:
+        """Errors that the map's give the parts, if the map's nodes are all known as well."""
+        gains = []
+        for i, people in enumerate(self.tree.count):
+            share = self._share_above(i)
+            differ = self._factor_of(i) * difference(people, share)
+            believed = np.ones(people.size)
+            if i and self.noise[i]:
+                believed = differ / (differ + self.alike * self.noise[i])
+            gains.append((share + believed * (self.even - share)) ** 2)
+        return TreeErrors(self.tree, gains)
 
     @cached_property
     def estimates(self) -> list[PartEstimates]:
         """Estimates for the nodes of each level."""
-        root = self.held[0] / self.tree.count[0]
-        variance = self.left[0]
-        doubt = np.sqrt(variance) / self.tree.count[0]
-        estimates = [PartEstimates(root, doubt, variance)]
-        for i in range(1, len(self.held)):
-            people, parent = self.tree.count[i], self.tree.parent[i]
-            part = people / self.tree.count[i - 1][parent]
-            left = self.left[i]
-            siblings = np.bincount(parent, left)[parent] - left
-            variance = part**2 * (variance[parent] + siblings) + (1 - part) ** 2 * left
-            share, doubt = estimates[-1].share[parent], estimates[-1].doubt[parent]
+        estimates = list[PartEstimates]()
+        for i, people in enumerate(self.tree.count):
+            variance = self.own.of_nodes[i]
+            gain = np.sqrt(self.of_map.of_nodes[i] / self.tree.even.of_nodes[i])
             # Below the last measured level, parts have the share of their area, and its doubt.
             if i <= self.last:
                 share, doubt = self.held[i] / people, np.sqrt(variance) / people
-            estimates.append(PartEstimates(share, doubt, variance))
+            else:
+                parent = self.tree.parent[i]
+                share, doubt = estimates[-1].share[parent], estimates[-1].doubt[parent]
+            estimates.append(PartEstimates(share, doubt, variance, gain))
         return estimates
 
     @cached_property
@@ -409,43 +540,18 @@ class Sum:
         # Of cells without people as many as are possible have these parts.
         for each, own in ((share, cells.share), (doubt, cells.doubt)):
             np.maximum.at(each, which, np.where(known[which], 0.0, own))
-        variance = self._variances_of(at[some], which[some], sizes.size)
+        variance, of_map, even = (
+            errors.of_regions(at[some], which[some], sizes.size)
+            for errors in (self.own, self.of_map, self.tree.even)
+        )
+        gain = np.sqrt(np.divide(of_map, even, out=share**2, where=known))
         # Cells average out: a share of many is at most as doubtful as their sum.
         doubt[known] = np.minimum(doubt[known], np.sqrt(variance[known]) / total[known])
         alone = sizes == 1
-        for each, own in ((share, cells.share), (doubt, cells.doubt), (variance, cells.variance)):
-            each[alone] = own[starts[alone]]
-        return PartEstimates(share, doubt, variance, tails=self.tails)
-
-    def _variances_of(self, at: IntArray, which: IntArray, n: int) -> FloatArray:
-        """Return the variances of sums of cells, by their positions in order: float64[n].
-
-        Of the second sum of the module's equation, a child outside the region whose parent is
-        partly inside counts, too: only what siblings have together is needed of them. ``which``:
-        the region of each cell, in order.
-        """
-        variance, inside = np.zeros(n), np.ones(at.size)
-        for i in range(len(self.held) - 1, 0, -1):
-            parent, people = self.tree.parent[i][at], self.tree.count[i][at] * inside
-            left = self.left[i][at]
-            first = np.append(True, (parent[1:] != parent[:-1]) | (which[1:] != which[:-1]))
-            place, first = np.cumsum(first[: at.size]) - 1, first[: at.size]
-            above, of = parent[first], which[first]
-            part = _add_up(place, people, above.size) / self.tree.count[i - 1][above]
-            of_all = self._left_of_children[i][above]
-            crossed = _add_up(place, inside * left, above.size)
-            variance += _add_up(which, inside**2 * left, n)
-            variance += _add_up(of, part**2 * of_all - 2 * part * crossed, n)
-            at, inside, which = above, part, of
-        return variance + _add_up(which, inside**2 * self.left[0][at], n)
-
-    @cached_property
-    def _left_of_children(self) -> list[FloatArray]:
-        """Sums of what remains of the children of each node of the level above; of the root 0."""
-        sums = [np.zeros(0)]
-        for i in range(1, len(self.held)):
-            sums.append(_add_up(self.tree.parent[i], self.left[i], self.tree.count[i - 1].size))
-        return sums
+        found = PartEstimates(share, doubt, variance, gain, tails=self.tails)
+        for name in ("share", "doubt", "variance", "gain"):
+            getattr(found, name)[alone] = getattr(cells, name)[starts[alone]]
+        return found
 
 
 def pool(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -460,7 +566,16 @@ def pool(one: FloatArray, other: FloatArray) -> FloatArray:
     return pooled
 
 
-def learn_factor(apart: FloatArray, differ: FloatArray, noise: FloatArray) -> tuple[float, float]:
+def shrink(noise: FloatArray, differ: FloatArray, alike: float) -> FloatArray:
+    """Return the variances that shrinkage leaves of sums of counts that differ alike."""
+    believed = differ / (differ + alike * noise)
+    left = (1 - believed) ** 2 * TAILS * differ + believed**2 * noise
+    return np.minimum(left, TAILS * noise)
+
+
+def learn_factor(
+    apart: FloatArray, differ: FloatArray, noise: FloatArray, alike: float = 1.0
+) -> tuple[float, float]:
     """Estimate by which factor places differ more than expected, from released counts.
 
     Parameters
@@ -484,7 +599,8 @@ def learn_factor(apart: FloatArray, differ: FloatArray, noise: FloatArray) -> tu
     low, high = FACTORS
     for _ in range(HALVINGS):
         factor = 2.0 ** ((low + high) / 2)
-        weight = factor * differ / (factor * differ + noise)
+        own = factor * differ
+        weight = own * (own + noise) / (own + alike * noise) ** 2
         # A deviation that is shrunk towards 0 by its weight w has the variance w D.
         if float((apart / differ).sum()) > factor * float(weight.sum()):
             low = (low + high) / 2
@@ -525,8 +641,8 @@ def intervals_around(
     """
     low, high = ends
     below, above = margins_in_map(estimate, people, high)
-    down = np.hypot(estimate.share * (people - low), below)
-    up = np.hypot(estimate.share * (high - people), above)
+    down = np.hypot(estimate.gain * (people - low), below)
+    up = np.hypot(estimate.gain * (high - people), above)
     low_end = np.maximum(count - round_out(down, count), 0.0)
     return low_end, np.maximum(np.minimum(count + round_out(up, count), high), count)
 

@@ -49,7 +49,7 @@ class PartSum:
     def of(cls, count: FloatArray, estimate: PartEstimates, total: Interval) -> PartSum:
         """Describe a sum by the estimate of its share; ``total``: float64[n] of all parts."""
         below, above = margins_in_map(estimate, total.value, total.high)
-        return cls(count, estimate.share, below, above, estimate.variance)
+        return cls(count, estimate.gain, below, above, estimate.variance)
 
 
 def correlate(first: PartSum, second: PartSum, apart: FloatArray) -> FloatArray:

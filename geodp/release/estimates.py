@@ -116,7 +116,7 @@ class PartErrors:
             ends=(np.array([total.low]), np.array([total.high])),
         )
         error = float(
-            np.hypot(estimates.share[0] * total.standard_error, estimates.variance[0] ** 0.5)
+            np.hypot(estimates.gain[0] * total.standard_error, estimates.variance[0] ** 0.5)
         )
         return Estimate(count, float(low), float(high), error, total.clamped)
 
@@ -164,15 +164,14 @@ class PartErrors:
         else:
             cells, place = np.unique(cell, return_inverse=True)
         # Grouped by part: the sums of a part over all nodes are computed once for all its cells.
-        share, doubt, variance = np.empty((3, key.size))
-        estimates = PartEstimates(share, doubt, variance, tails=self.split.tails)
+        estimates = PartEstimates(*np.empty((4, key.size)), tails=self.split.tails)
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):
             rows = order[ends[one] : ends[one + 1]]
             single = self._share((int(one),)).of_cells(cell[rows])
             estimates.share[rows], estimates.doubt[rows] = single.share, single.doubt
-            estimates.variance[rows] = single.variance
+            estimates.variance[rows], estimates.gain[rows] = single.variance, single.gain
         return estimates, cells, place
 
     def cell_errors(self) -> FloatArray:
@@ -180,10 +179,10 @@ class PartErrors:
         estimates, cells, place = self._estimate_parts(self.table.key)
         errors = self.map.cell_errors()
         assert errors is not None  # as the method of the map has a closed form
-        # The error of the cell, scaled by the part's share, and the error of the share itself.
+        # The part's error from that of the cell, and its own.
         cell_error = np.broadcast_to(errors, cells.shape)[place]
         return np.asarray(
-            np.hypot(estimates.share * cell_error, np.sqrt(estimates.variance)), np.float64
+            np.hypot(estimates.gain * cell_error, np.sqrt(estimates.variance)), np.float64
         )
 
     def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
@@ -216,7 +215,7 @@ class PartErrors:
         """
         people, error, low, high = total
         estimates = self._share(tuple(parts.tolist())).of_cells(cells)
-        own = np.hypot(estimates.share * error, np.sqrt(estimates.variance))
+        own = np.hypot(estimates.gain * error, np.sqrt(estimates.variance))
         numbers = count.astype(np.float64), estimates, people.astype(np.float64)
         return (own, *intervals_around(*numbers, (low, high)))
 

@@ -1,5 +1,7 @@
 """Errors of parts: the sum over nodes by its definition, and what is known without any sum."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -61,21 +63,18 @@ def slow_variance(split, held, part, region):
         share = own[above[node]] / people[above[node]]
         mean = t * share * (1 - share)
         expected[node] = mean * (1 + 0.7 * mean**0.5)
-        one, rest = VARIANCES[level] * len(part), VARIANCES[level] * (PARTS - len(part))
-        noise[node] = np.inf if one == np.inf else one * rest / (one + rest)
+        noise[node] = VARIANCES[level] * len(part) * (PARTS - len(part)) / PARTS
         squares[node] = (own[node] - t * share) ** 2
-    total, factor = 0.0, 1.0
+    total, factor, known = 0.0, 1.0, False
     for level, variance in enumerate(VARIANCES):
         nodes = [node for node in people if node[0] == level]
         if level and variance < np.inf:
-            factor = slow_factor(
-                [(squares[one], expected[one], noise[one]) for one in nodes], factor
-            )
+            ratios = [(squares[one], expected[one], noise[one]) for one in nodes]
+            factor, known = slow_factor(ratios, factor, level == VARIANCES.index(np.inf) - 1)
         for node in nodes:
             share, tau = own[above[node]] / people[above[node]], TAILS * factor * expected[node]
             if noise[node] < np.inf:
-                is_last = 0 < level == VARIANCES.index(np.inf) - 1
-                tau = tau * noise[node] / (tau + noise[node]) if is_last else noise[node]
+                tau = tau * noise[node] / (tau + noise[node]) if known else noise[node]
             tau += min(people[node] * share, 0.25)
             f = inside[node] / people[node]
             outer = inside[above[node]] / people[above[node]] if level else 0
@@ -83,8 +82,8 @@ def slow_variance(split, held, part, region):
     return total
 
 
-def slow_factor(ratios, coarser):
-    """Solve for the factor that explains squared deviations, and allow for few nodes."""
+def slow_factor(ratios, coarser, is_last):
+    """Solve for the factor that explains squared deviations; say whether it is believed."""
 
     def weigh(factor):
         return sum(factor * d / (factor * d + v) for _, d, v in ratios)
@@ -95,7 +94,8 @@ def slow_factor(ratios, coarser):
     factor = 2 ** brentq(missing, -5, 9)
     nodes = weigh(factor)
     factor *= 1 + 2 * (2 / nodes) ** 0.5
-    return factor if nodes >= FEWEST_NODES else max(factor, coarser)
+    known = nodes >= FEWEST_NODES
+    return factor if known else max(factor, coarser), known or is_last
 
 
 @pytest.mark.parametrize("part", [[0], [1, 4], [0, 1, 2]])
@@ -127,23 +127,38 @@ def test_a_cell_without_anybody_has_the_shares_around_it(split, held):
     assert (found.variance == 0).all()
 
 
-def test_noise_of_parts_of_groups_and_of_all():
-    groups = StepNoise(3, 2, np.array([[4.0, 8.0]]))
-    inside = StepNoise(1, 3, np.array([[10.0, np.inf], [20.0, 30.0]]))
-    assert groups.of(np.arange(6), 6).tolist() == [[0, 0], [0, 0]]
-    assert groups.of(np.arange(3), 6).tolist() == [[4, 8], [4, 8]]
-    assert inside.of(np.arange(3), 6).tolist() == [[0, 0], [0, 0]]
-    assert inside.of(np.array([3, 5]), 6).tolist() == [[40, 60], [20, 30]]
-    assert inside.of(np.array([0]), 6)[:, 1].tolist() == [np.inf, np.inf]
+@pytest.mark.parametrize("part", [[0], [3, 5], [0, 1, 2], [1, 4], [0, 2, 3, 4], [*range(6)]])
+def test_noise_of_parts_is_that_of_measurements_that_are_made_to_add_up(part):
+    """By matrices: groups of three parts share out the map's count, and parts that of the group."""
+    groups = StepNoise(3, 2, np.array([[4.0]]))
+    inside = StepNoise(1, 3, np.array([[10.0], [20.0]]))
+    together = np.kron(np.eye(2), np.full((3, 3), 1 / 3))
+    first = np.kron(np.eye(2), np.ones((3, 1)) / 3) @ (np.eye(2) - 0.5)
+    second = (np.eye(6) - together) * np.sqrt([10.0] * 3 + [20.0] * 3)
+    chosen = np.isin(np.arange(6), part)
+    expected = 4 * ((chosen @ first) ** 2).sum() + ((chosen @ second) ** 2).sum()
+    found = groups.of(np.array(part), inside.divide_evenly(6))
+    found = found + inside.of(np.array(part), np.ones(6))
+    assert found[0] == pytest.approx(expected)
+
+
+def test_errors_of_the_map_are_taken_evenly_by_what_is_measured_and_else_by_people(split, held):
+    far = replace(split, steps=(StepNoise(1, PARTS, np.array([[1e9, 1e9, 1e9, np.inf]])),))
+    near = replace(split, steps=(StepNoise(1, PARTS, np.full((1, 4), 1e-9)),))
+    some = np.arange(20, dtype=np.uint64)
+    measured, shrunk = (one.add_up(np.array([2]), held).of_region(some) for one in (near, far))
+    assert measured.gain[0] == pytest.approx(1 / PARTS)
+    assert shrunk.gain[0] == pytest.approx(held.sum() / split.map.count.sum(), rel=0.2)
 
 
 def test_intervals_take_the_map_s_share_and_stay_within_it():
-    known = PartEstimates(np.array([0.5]), np.array([0.0]), np.array([9.0]))
+    known = PartEstimates(*np.array([[0.3], [0.0], [9.0], [0.5]]))
     low, high = around(
         np.array([50.0]), known, np.array([100.0]), (np.array([80.0]), np.array([104.0]))
     )
     assert low[0] == pytest.approx(50 - np.hypot(0.5 * 20, BELOW * 3))
-    assert high[0] == pytest.approx(50 + np.hypot(0.5 * 4, ABOVE * np.sqrt(9 + 1.7)))
+    above = ABOVE * np.sqrt(9 + difference(4.0, 0.3))
+    assert high[0] == pytest.approx(50 + np.hypot(0.5 * 4, above))
     low, high = around(np.array([3.0]), known, np.array([3.0]), (np.array([0.0]), np.array([5.0])))
     assert (low[0], high[0]) == (0.0, 5.0)
 

@@ -459,6 +459,10 @@ KINDS = {
             asserted=("--contradictions", "fit"),
             in_python=_publish_census,
             people=3630,
+            planned=(
+                *("census", "plan", *GRID, *TERMS, "--margin", "sex=f,m"),
+                *("--households", "homes", "--cells", "1"),
+            ),
             telling={"n": "persons", "homes": "households"},
         ),
         Kind(

@@ -642,6 +642,7 @@ PARAMETERS = {
         "local blend",
         "plan",
         "amounts plan",
+        "census plan",
         "flows plan",
         "select plan",
         "flows sql",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -24,6 +25,7 @@ from geodp.mechanisms import find_method
 from geodp.mechanisms.central.pyramid import OfPyramid
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.table.counts import ReleasedTable, coalesce
+from geodp.typing import FloatArray
 
 PROOF = (
     "one person changes, on each level, one count of the persons and one part of each of their "
@@ -188,7 +190,11 @@ class CensusTable(OfPyramid):
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """Return the tree of a population's estimates; None for a margin, which has parts."""
-        return _make_tree(self, grid, event) if self._is_map() else None
+        return self.count_variance(grid, event) if self._is_map() else None
+
+    def count_variance(self, ground: Grid, event: Measurement) -> TreeVariance:
+        """Return the tree of estimates of one count of this table, of all that measures it."""
+        return _make_tree(self, ground, event)
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
         """Compute the variance of aligned blocks of a population where nothing is clamped."""
@@ -234,23 +240,29 @@ class CensusTable(OfPyramid):
         cell, _ = joint.split(released.key)
         counts = coalesce(cell, np.asarray(released.count, np.int64))
         map_release = ReleasedTable(joint.map, *counts, self._whole_event(streams))
-        levels = streams.fitted(self.table)
-        tree = MapTree.of(map_release, levels.strides)
-        path, steps = self.margins.path(self.table), []
-        sizes = [len(one.labels) for one in path]
-        for depth, margin in enumerate(path):
-            inside, groups = prod(sizes[depth + 1 :]), prod(sizes[:depth])
-            measured = dict(
-                zip(streams.schedule.strides, streams.variances(margin.name).tolist(), strict=True)
-            )
-            noise = from_below(
-                levels.fanouts,
-                tuple(measured.get(stride, inf) for stride in levels.strides),
-            )
-            steps.append(StepNoise(inside, sizes[depth], np.tile(noise, (groups, 1))))
+        fitted = streams.fitted(self.table)
+        tree = MapTree.of(map_release, fitted.strides)
+        path = self.margins.path(self.table)
+        noise = dict[str, FloatArray]()
+        for name in (one.name for one in path):
+            own = dict(zip(streams.schedule.strides, streams.variances(name).tolist(), strict=True))
+            measured = tuple(own.get(stride, inf) for stride in fitted.strides)
+            noise[name] = np.array(from_below(fitted.fanouts, measured))
         # Measured on all levels: the errors of parts are those of noise.
         tails = Z if event.is_normal else LAPLACE_Z
-        return Split(joint, map_release, tree, tuple(steps), tails=(tails, tails))
+        return Split(joint, map_release, tree, self.list_steps(noise), tails=(tails, tails))
+
+    def list_steps(self, variances: Mapping[str, FloatArray]) -> tuple[StepNoise, ...]:
+        """List how the parts of this table are divided, with variances of counts by margin."""
+        path, steps = self.margins.path(self.table), list[StepNoise]()
+        sizes = [len(one.labels) for one in path]
+        for depth, margin in enumerate(path):
+            # Some parts there are not: those outside of the label that a margin divides.
+            counts = np.zeros(prod(sizes[:depth]), np.int64)
+            counts[self.margins.list_parts(margin.of)] = np.diff(self.margins.group_parts(margin))
+            noise = np.tile(variances[margin.name], (counts.size, 1))
+            steps.append(StepNoise(prod(sizes[depth + 1 :]), sizes[depth], noise, counts))
+        return tuple(steps)
 
     def visited(self, released: ReleasedTable) -> int:
         """Count the nodes that were certainly measured, each with all of its parts."""
@@ -265,7 +277,7 @@ class CensusTable(OfPyramid):
 
 @lru_cache(maxsize=8)
 def _make_tree(method: CensusTable, grid: Grid, event: Measurement) -> TreeVariance:
-    """Make the tree of the estimates of a population, of all that measures it."""
+    """Make the tree of the estimates of a count; ``grid``: the map."""
     streams = method.streams(grid, event)
     fanouts = streams.schedule.fanouts
     measured = tuple(streams.variances(method.table).tolist())

@@ -81,6 +81,11 @@ MARGINS = grouped(
 )
 """Options of columns and their relations."""
 
+METHOD = Option(
+    "--method", "Method of all tables: pyramid, with settings after a colon.  [default: pyramid]"
+)
+"""Option of the method of all tables."""
+
 PUBLISHED = joined(
     MARGINS,
     grouped(
@@ -98,10 +103,7 @@ PUBLISHED = joined(
             "release whose card states a charge to a ledger needs none.",
             needs=("given",),
         ),
-        Option(
-            "--method",
-            "Method of all tables: pyramid, with settings after a colon.  [default: pyramid]",
-        ),
+        METHOD,
         REQUEST.one(
             "contribution",
             help="How often one person is counted, and in how many households, which you assert: "
@@ -110,6 +112,37 @@ PUBLISHED = joined(
     ),
 )
 """Options of a release."""
+
+PLANNED = joined(
+    MARGINS.without("all_columns", "contradictions"),
+    grouped(
+        "Privacy",
+        PUBLISHED.one(
+            "given",
+            help="Folder of an earlier release of the same persons: compare a release of the other "
+            "columns, which keeps its persons, with one of all columns afresh.",
+        ),
+        PUBLISHED.one("given_source"),
+        METHOD,
+        REQUEST.one(
+            "contribution",
+            default=1,
+            everyday=False,
+            help="How often one person is counted, and in how many households.",
+        ),
+    ),
+    grouped(
+        "Output",
+        Option(
+            "--cells",
+            "Number of cells of an area whose errors are shown, such as a municipality.",
+            low=1,
+            default=64,
+            everyday=True,
+        ),
+    ),
+)
+"""Options of a plan."""
 
 _QUESTION = (
     "How many persons of each sex, age and so on are where, and how many households, so that all "

@@ -255,7 +255,7 @@ def bound_regions_of(sums: Sum, regions: Sequence[Region], together: Bounds) -> 
 def bound_parts(count: FloatArray, estimates: PartEstimates, together: Bounds) -> Bounds:
     """Bound sums of parts, of which ``count`` were released, at some places."""
     ends = intervals_around(count, estimates, together.count, (together.low, together.high))
-    error = np.hypot(estimates.share * together.error, np.sqrt(estimates.variance))
+    error = np.hypot(estimates.gain * together.error, np.sqrt(estimates.variance))
     return Bounds(count, error, *ends)
 
 

@@ -50,12 +50,6 @@ HOLES: dict[str, dict[str, str]] = {
     "statistics_are_computed": {
         "counts by label": "geodp statistics refuses a map with attributes",
     },
-    "a_plan_is_printed_for_people": {
-        "census": "there is no geodp census plan",
-    },
-    "errors_are_predicted_before_data_are_read": {
-        "census": "there is no geodp census plan",
-    },
 }
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""
 

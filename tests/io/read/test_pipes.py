@@ -75,6 +75,7 @@ USUAL = {
         "mask regions metadata recipe",
     ),
     "households plan": ((*MESH, "--protect", "person"), "mask regions"),
+    "census plan": ((*MESH, "--margin", "ends=x,y"), "mask regions"),
     "amounts publish": (("in.csv", *INCOMES), "mask regions metadata recipe"),
     "amounts publish-series": (
         ("2015=in.csv", "2020=in.csv", *INCOMES, "--person-in", "all"),

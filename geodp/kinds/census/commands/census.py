@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,19 +12,23 @@ import click
 from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.layout import complete
-from geodp.cli.options import inputs
+from geodp.cli.options import GridCommand, inputs
+from geodp.cli.output import number_text
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader
 from geodp.cli.recipes import cast_all
 from geodp.cli.running import carry_out
+from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.kinds.census.options import PUBLISHED
-from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, REQUEST
+from geodp.io.read.layout.relations import HOUSEHOLDS, PERSONS
+from geodp.kinds.census.options import PLANNED, PUBLISHED
+from geodp.options.shared import CHECK, DOMAIN, FOLDER, GIVEN_DOMAIN, JSON, LAYOUT, REQUEST
 
 if TYPE_CHECKING:
     from geodp.io.folder.kinds import Kind
     from geodp.io.read.layout.relations import MarginLayout, TableLayout
     from geodp.kinds.census.inputs import CensusTables
+    from geodp.kinds.census.plan import CensusPlan
     from geodp.kinds.census.publish import GivenPath
     from geodp.kinds.census.reading import CensusFile
     from geodp.kinds.census.running.sources import ListedTables
@@ -81,6 +86,70 @@ def publish(**options: Any) -> None:
     listed = str(options["inputs"][0]).endswith(".toml")
     publishing = ListedPublishing if listed else ColumnsPublishing
     carry_out(options, lambda *run: publishing(*run).run())
+
+
+FIELDS = ("epsilon", "rho", "delta", "neighbours")
+"""Fields of a request that a plan of a census accepts."""
+
+
+@census.command(cls=GridCommand, no_args_is_help=True)
+@with_options(GIVEN_DOMAIN, PLANNED, REQUEST.of(*FIELDS), JSON)
+def plan(**options: Any) -> None:
+    """Show errors of all columns by area, before any data are read.
+
+    \b
+    geodp census plan --grid inspire:1km --bounds 4000000 3000000 4256000 3256000
+        --margin sex=M,F --part EMP --rho 1/2
+
+    Standard errors of one cell, of an aligned square and of an area of --cells, where nobody is
+    clamped. Parts of a cell with far more people than the cells around it have larger ones. Of the
+    columns only their number counts. With --given, which is a public release, the errors of a
+    release of all columns afresh stand beside them.
+    """
+    from geodp.kinds.census.plan import plan as make_plan
+
+    layout = _state_margins({**options, "value": ("persons",)}, ())
+    layout = layout.with_rests(read_named(options["rest"], "--rest"))
+    labels: dict[str, dict[str, tuple[str, ...]]] = {PERSONS: {}, HOUSEHOLDS: {}}
+    for one in layout.margins:
+        labels[one.of][one.name] = one.all_labels
+    names = ("given", "given_source", "method", "contribution", "cells", *FIELDS)
+    found = make_plan(
+        grid_of({**options, "inputs": ()}),
+        labels[PERSONS],
+        households=options["households"] is not None,
+        household_margins=labels[HOUSEHOLDS],
+        **{name: options[name] for name in names},
+    )
+    if options["as_json"]:
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
+        return
+    _show(found)
+
+
+def _show(found: CensusPlan) -> None:
+    """Print a plan: a line for each column, whose name is the last, as it may be of any width."""
+    afresh = [""] if found.ratio is None else ["", translate_message("afresh")]
+    heads = [f"{number:,} {mark}".strip() for mark in afresh for number in found.cells]
+    lines = [[*heads, translate_message("cells")]]
+    for one in found.columns:
+        lines.append([*(number_text(each) for each in (*one.errors, *one.afresh)), one.name])
+    for line in lines:
+        click.echo("".join(f"{text:>16}" for text in line[:-1]) + f"  {line[-1]}")
+    if found.ratio is not None:
+        sentence = KEEP if found.is_given_better else AFRESH
+        click.echo(translate_message(sentence.format(ratio=f"{found.ratio:.2f}")))
+
+
+KEEP = (
+    "Proposed: --given. Its persons stay as they were published, and errors of the other columns "
+    "are {ratio} of those of a release of all columns afresh."
+)
+
+AFRESH = (
+    "Proposed: all columns afresh. With --given, errors of the other columns are {ratio} times as "
+    "large. Numbers of persons will then differ from those that were published."
+)
 
 
 class CensusPublishing(TablesPublishing):
