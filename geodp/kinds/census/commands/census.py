@@ -117,7 +117,8 @@ def plan(**options: Any) -> None:
     found = make_plan(
         grid_of({**options, "inputs": ()}),
         labels[PERSONS],
-        households=options["households"] is not None,
+        # With their members, they are parts of the persons.
+        households=options["households"] is not None and options["members"] is None,
         household_margins=labels[HOUSEHOLDS],
         **{name: options[name] for name in names},
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -33,6 +33,7 @@ from geodp.options.shared import AREAS, AS_FILE, LABEL, TIME
 
 if TYPE_CHECKING:
     from geodp.accuracy.interval import Estimate
+    from geodp.grid.region import Region
     from geodp.release.release import Release
     from geodp.tools.compare.regions import CountChange
 
@@ -41,6 +42,12 @@ COUNT = "count"
 
 MAX_ROWS = 40
 """Cells that are shown on the screen at most."""
+
+MAX_PLACES = 1 << 12
+"""Cells of a map by label that are compared at most, each as a region."""
+
+Change: TypeAlias = "tuple[str, Estimate, Estimate, CountChange]"
+"""A region or cell by name, with both counts and their change."""
 
 
 @click.command(cls=UsingCommand, door="diff", no_args_is_help=True)
@@ -96,7 +103,9 @@ def _diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
         old.require_other(new, same_grid=True)
     changes = _change_cells
     if asks_regions(options):
-        changes, options = _change_regions, keep_shapes(options, new.grid)
+        changes, options = _change_areas, keep_shapes(options, new.grid)
+    elif (old.parts or new.parts) is not None and new.grid.maps.one is not None:
+        changes = _change_places
     rows: list[Row] = []
     kinds = set()
     for time, (old, new) in pairs.items():
@@ -111,15 +120,47 @@ def _diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     )
 
 
-def _change_regions(
-    old: Release, new: Release, options: Mapping[str, Any]
-) -> Iterator[tuple[str, Estimate, Estimate, CountChange]]:
+def _change_areas(old: Release, new: Release, options: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield the regions that were asked for by name, with both counts and their change."""
+    labels = read_labels(options["labels_of"], "--label")
+    yield from _change_regions(
+        old, new, find_regions(read_shapes(options, new.grid), new.grid, labels)
+    )
+
+
+def _change_places(old: Release, new: Release, options: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield the cells of the map that either release lists, all labels together, or those chosen.
+
+    Cells by label share errors.
+    """
+    import numpy as np
+
+    from geodp.grid.region import Region
+
+    grid, labels = new.grid, read_labels(options["labels_of"], "--label")
+    index = grid.decode(np.union1d(old.table.key, new.table.key))
+    row, col = np.unique(index[:2], axis=1)
+    if row.size > MAX_PLACES:
+        raise UsageError(
+            f"Cells of a map by label are compared one by one, {MAX_PLACES:,} at most; ask for "
+            "regions (--area or --polygons).",
+            code="cells-by-label-many",
+        )
+    index = np.pad(np.stack([row, col]), [(0, len(grid.shape) - 2), (0, 0)])
+    names = grid.names.show(0, index)
+    places = zip(row[:, None], col[:, None], strict=True)
+    yield from _change_regions(
+        old,
+        new,
+        {name: Region.of_map(grid, *one, labels) for name, one in zip(names, places, strict=True)},
+    )
+
+
+def _change_regions(old: Release, new: Release, regions: Mapping[str, Region]) -> Iterator[Change]:
     """Yield regions by name, with both counts and their change."""
     from geodp.grid.region import find_named
     from geodp.tools.compare.regions import CountChange, compare_regions
 
-    labels = read_labels(options["labels_of"], "--label")
-    regions = find_regions(read_shapes(options, new.grid), new.grid, labels)
     counts = zip(*(one.estimate_all(regions.values()) for one in (old, new)), strict=True)
     tests = find_named(
         regions, lambda one: compare_regions((old, one), (new, one), conservative=True)
@@ -129,9 +170,7 @@ def _change_regions(
         yield name, before, after, change
 
 
-def _change_cells(
-    old: Release, new: Release, options: Mapping[str, Any]
-) -> Iterator[tuple[str, Estimate, Estimate, CountChange]]:
+def _change_cells(old: Release, new: Release, options: Mapping[str, Any]) -> Iterator[Change]:
     """Yield the cells that either release lists by name, with both counts and their change."""
     from geodp.accuracy.interval import Estimate
     from geodp.grid.units import name_cells
