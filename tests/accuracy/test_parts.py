@@ -65,16 +65,20 @@ def slow_variance(split, held, part, region):
         expected[node] = mean * (1 + 0.7 * mean**0.5)
         noise[node] = VARIANCES[level] * len(part) * (PARTS - len(part)) / PARTS
         squares[node] = (own[node] - t * share) ** 2
+    alike = min(len(part), PARTS - len(part)) ** 0.5
     total, factor, known = 0.0, 1.0, False
     for level, variance in enumerate(VARIANCES):
         nodes = [node for node in people if node[0] == level]
         if level and variance < np.inf:
             ratios = [(squares[one], expected[one], noise[one]) for one in nodes]
-            factor, known = slow_factor(ratios, factor, level == VARIANCES.index(np.inf) - 1)
+            factor, known = slow_factor(ratios, factor, alike, level == VARIANCES.index(np.inf) - 1)
         for node in nodes:
-            share, tau = own[above[node]] / people[above[node]], TAILS * factor * expected[node]
+            share, differ = own[above[node]] / people[above[node]], factor * expected[node]
+            tau = TAILS * differ
             if noise[node] < np.inf:
-                tau = tau * noise[node] / (tau + noise[node]) if known else noise[node]
+                believed = differ / (differ + alike * noise[node]) if known else 1
+                tau = (1 - believed) ** 2 * tau + believed**2 * noise[node]
+                tau = min(tau, TAILS * noise[node])
             tau += min(people[node] * share, 0.25)
             f = inside[node] / people[node]
             outer = inside[above[node]] / people[above[node]] if level else 0
@@ -82,11 +86,13 @@ def slow_variance(split, held, part, region):
     return total
 
 
-def slow_factor(ratios, coarser, is_last):
+def slow_factor(ratios, coarser, alike, is_last):
     """Solve for the factor that explains squared deviations; say whether it is believed."""
 
     def weigh(factor):
-        return sum(factor * d / (factor * d + v) for _, d, v in ratios)
+        return sum(
+            factor * d * (factor * d + v) / (factor * d + alike * v) ** 2 for _, d, v in ratios
+        )
 
     def missing(log2):
         return sum(square / (2**log2 * d) for square, d, _ in ratios) - weigh(2**log2)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import gmean
 
 from geodp.accuracy.part_errors import combine_steps
 from geodp.accuracy.variance import TreeVariance
@@ -79,14 +78,11 @@ class CensusPlan:
         None without a given release.
         """
         new = [one for one in self.columns if one.afresh and one.name != PERSONS]
-        return (
-            float(gmean([np.divide(one.errors, one.afresh) for one in new], axis=None))
-            if new
-            else None
-        )
+        logs = [np.log(np.divide(one.errors, one.afresh)) for one in new]
+        return float(np.exp(np.mean(logs))) if logs else None
 
     @property
-    def is_given_better(self) -> bool:
+    def keeps_persons(self) -> bool:
         """Whether new columns are nearer to the truth if the given release is kept."""
         return self.ratio is not None and self.ratio <= 1
 
@@ -107,7 +103,7 @@ class CensusPlan:
             }
             for one in self.columns
         ]
-        better = {} if self.ratio is None else {"ratio": self.ratio, "given": self.is_given_better}
+        better = {} if self.ratio is None else {"ratio": self.ratio, "given": self.keeps_persons}
         return {"columns": columns, **better}
 
 
@@ -160,7 +156,7 @@ def plan(
     >>> found.cells
     (1, 256, 64)
     >>> [(one.name, round(one.errors[0], 1)) for one in found.columns]
-    [('persons', 10.0), ('f', 8.7), ('m', 8.7)]
+    [('persons', 2.4), ('f', 2.4), ('m', 2.4)]
     """
     if not 1 <= cells <= grid.size:
         raise UsageError(

@@ -199,7 +199,8 @@ def test_noisy_pairs_of_another_release_are_found(public, tmp_path):
     for name in ("pairs-4.parquet", "pairs-8.parquet"):
         shutil.copy(tmp_path / "other" / "public" / name, public / name)
     change_index(public)
-    assert [*failed(public)] == ["guarantee", "one release"]
+    # The picture shows the largest estimates, which may be the same.
+    assert failed(public).keys() - {"joint files"} == {"guarantee", "one release"}
 
 
 @pytest.mark.parametrize("name", ["prior"])
@@ -211,7 +212,7 @@ def test_a_prior_of_another_release_is_found(name, folder, shared, tmp_path):
     shutil.copy(path / "prior.parquet", folder / "prior.parquet")
     stated = json.loads((path / "flows.json").read_text())["prior"]
     change_index(folder, put("prior", value=stated))
-    assert failed(folder).keys() == {"guarantee", "one release"}
+    assert failed(folder).keys() - {"joint files"} == {"guarantee", "one release"}
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from geodp.cli.recipes import cast_all
 from geodp.cli.running import carry_out
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.io.read.layout.relations import HOUSEHOLDS, PERSONS
 from geodp.kinds.census.options import PLANNED, PUBLISHED
 from geodp.options.shared import CHECK, DOMAIN, FOLDER, GIVEN_DOMAIN, JSON, LAYOUT, REQUEST
 
@@ -106,6 +105,7 @@ def plan(**options: Any) -> None:
     columns only their number counts. With --given, which is a public release, the errors of a
     release of all columns afresh stand beside them.
     """
+    from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS
     from geodp.kinds.census.plan import plan as make_plan
 
     layout = _state_margins({**options, "value": ("persons",)}, ())
@@ -138,7 +138,7 @@ def _show(found: CensusPlan) -> None:
     for line in lines:
         click.echo("".join(f"{text:>16}" for text in line[:-1]) + f"  {line[-1]}")
     if found.ratio is not None:
-        sentence = KEEP if found.is_given_better else AFRESH
+        sentence = KEEP if found.keeps_persons else AFRESH
         click.echo(translate_message(sentence.format(ratio=f"{found.ratio:.2f}")))
 
 
