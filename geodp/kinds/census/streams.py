@@ -23,8 +23,8 @@ from geodp.grid.tree import overlaps
 from geodp.kernels import bounded_counts
 from geodp.kernels.pyramid import shares
 from geodp.kernels.pyramid.reweighting import reweight_all
-from geodp.kinds.census.margins import PERSONS, Margin, Margins
-from geodp.kinds.census.status_fit import StatusLevel, fit_status
+from geodp.kinds.census.bounded_fit import Children, divide, fit_status
+from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import Group, PartsPass
 from geodp.mechanisms.parts.measuring import (
@@ -239,6 +239,14 @@ class Tree:
     opened: list[PartNodes]
     parts: dict[str, list[Measured]]
 
+    @cached_property
+    def children(self) -> list[Children]:
+        """Which nodes belong together, and which are open, by level."""
+        return [
+            Children(level.first, level.node.searchsorted(opened.prefix))
+            for level, opened in zip(self.levels, self.opened, strict=True)
+        ]
+
 
 NOBODY = TrueParts(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 """No counts of parts."""
@@ -375,42 +383,47 @@ def _fit(
 ) -> dict[str, Counts | PartCounts]:
     """Fit populations from the top, and then margins, given what they divide."""
     released: dict[str, Counts | PartCounts] = {}
-    counts, cells = None, tree.levels[-1].node
-    persons: list[IntArray] = []
-    for name in streams.margins.populations:
-        if name in truth.given:
-            strides = streams.schedule.strides
-            counts = [
-                truth.sum_nodes(name, level.node, stride)
-                for level, stride in zip(tree.levels, strides, strict=True)
-            ]
-        else:
-            # Households are fitted after the persons, and are at most as many.
-            counts = _fit_population(streams, tree, name, counts)
-        persons = persons or counts
-        released[name] = _some(cells, counts[-1])
-    fine, rows = streams.finer, {stride: i for i, stride in enumerate(streams.schedule.strides)}
+    cells = tree.levels[-1].node
+    if PERSONS in truth.given:
+        persons = [
+            truth.sum_nodes(PERSONS, level.node, stride)
+            for level, stride in zip(tree.levels, streams.schedule.strides, strict=True)
+        ]
+    else:
+        persons = _fit_persons(streams, tree)
+    released[PERSONS] = _some(cells, persons[-1])
+    if streams.margins.households:
+        released[HOUSEHOLDS] = _some(cells, _fit_households(streams, tree, persons)[-1])
     margins = streams.margins.margins
     for number, margin in enumerate(margins, 1):
+        schedule, group = streams.fitted(margin.name), groups[margin.name]
         # What was measured is much, and is needed once.
-        measured = tree.parts.pop(margin.name)
-        if margin.max_size:
-            with progress.inside(margin.name, number, len(margins)):
-                table = _fit_status(tree, groups[margin.name], measured, persons, margin.max_size)
-            released[margin.name] = table
-            continue
-        levels = list[Measured]()
-        for i in range(len(fine.strides) - 1, -1, -1):
-            at = rows.get(fine.strides[i])
-            own = None if at is None else measured[at]
-            fanout = fine.fanouts[i] if levels else 0
-            levels.insert(0, _combine_below(own, levels[0] if levels else None, fanout))
-        group = groups[margin.name]
-        finer = replace(group, chain=replace(group.chain, schedule=fine))
-        whole = released[margin.of]
+        levels = _combine_levels(streams, schedule, tree.parts.pop(margin.name))
         with progress.inside(margin.name, number, len(margins)):
-            released[margin.name] = _fit_margin(finer, streams.margins, margin, levels, whole)
+            if margin.max_size:
+                table = _fit_status(tree, group, levels, persons, margin.max_size)
+            else:
+                fitted = replace(group, chain=replace(group.chain, schedule=schedule))
+                whole = released[margin.of]
+                table = _fit_margin(fitted, streams.margins, margin, levels, whole)
+        released[margin.name] = table
     return released
+
+
+def _combine_levels(
+    streams: CensusStreams, schedule: Schedule, measured: Sequence[Measured]
+) -> list[Measured]:
+    """Improve estimates by those below, and make the levels of a schedule that were not measured.
+
+    ``measured``: on all levels of the streams, the root's first.
+    """
+    own = dict(zip(streams.schedule.strides, measured, strict=True))
+    levels = list[Measured]()
+    for i in range(len(schedule.strides) - 1, -1, -1):
+        fanout = schedule.fanouts[i] if levels else 0
+        below = levels[0] if levels else None
+        levels.insert(0, _combine_below(own.get(schedule.strides[i]), below, fanout))
+    return levels
 
 
 def _combine_below(own: Measured | None, below: Measured | None, fanout: int) -> Measured:
@@ -436,49 +449,52 @@ def _some(cells: KeyArray, count: IntArray) -> Counts:
     return cells[count > 0], count[count > 0]
 
 
-def _fit_population(
-    streams: CensusStreams, tree: Tree, name: str, most: list[IntArray] | None
-) -> list[IntArray]:
-    """Fit whole counts of a population to all nodes, at most ``most`` at each: by level."""
-    levels = tree.levels
-    rows = [
-        level.node.searchsorted(one.prefix) for level, one in zip(levels, tree.opened, strict=False)
-    ]
-    measured = streams.variances(name).tolist()
+def _combine_population(streams: CensusStreams, tree: Tree, name: str) -> None:
+    """Improve the estimates of a population in open nodes by those of their children."""
+    levels, measured = tree.levels, streams.variances(name).tolist()
     for i in range(len(levels) - 2, -1, -1):
-        above, below, at = levels[i], levels[i + 1], rows[i]
+        above, below, at = levels[i], levels[i + 1], tree.children[i].opened
         z, variance = above.z[name][at], above.variance[name][at]
         nothing, own = np.zeros(at.size), measured[i]
         bounded_counts.combine(
             below.first, below.z[name], below.variance[name], nothing, nothing, own, z, variance
         )
         above.z[name][at], above.variance[name][at] = z, variance
-    counts = list[IntArray]()
-    for i, level in enumerate(levels):
-        total = counts[-1][rows[i - 1]] if i else None
-        if most is None and total is not None:
-            counts.append(_share_persons(streams, tree, i, total))
-            continue
-        cap = _no_bound(level.node, total) if most is None else most[i]
-        if i < len(levels) - 1:
-            # Below the others nothing was measured.
-            cap, some = np.zeros_like(cap), cap[rows[i]]
-            cap[rows[i]] = some
-        counts.append(_apportion(level, name, total, level.z[name], cap))
+
+
+def _fit_persons(streams: CensusStreams, tree: Tree) -> list[IntArray]:
+    """Fit whole counts of the persons to all nodes, as the pyramid does: int64[n], by level."""
+    _combine_population(streams, tree, PERSONS)
+    root, at = tree.levels[0], tree.children[0].opened
+    cap = np.zeros(root.node.size, np.int64)
+    cap[at] = _no_bound(root.node, None)[at]
+    counts = [_apportion(root, PERSONS, None, root.z[PERSONS], cap)]
+    for i in range(1, len(tree.levels)):
+        level, opened = tree.levels[i], tree.children[i].opened
+        z, variance, members = level.z[PERSONS], np.zeros(level.node.size), np.diff(level.first)
+        variance[opened] = level.variance[PERSONS][opened]  # others were found to have nobody
+        total, above_cells = counts[-1][tree.children[i - 1].opened], i < len(tree.levels) - 1
+        reweight_all(z, variance, members, total, (streams.fanouts[i], above_cells))
+        count = np.empty(z.size, np.int64)
+        shares.share(z, variance, members, total, level.uniform[PERSONS], 0.0, count)
+        counts.append(count)
     return counts
 
 
-def _share_persons(streams: CensusStreams, tree: Tree, i: int, total: IntArray) -> IntArray:
-    """Divide the persons of the open nodes above level ``i`` as the pyramid does: int64[n]."""
-    level, opened = tree.levels[i], tree.opened[i]
-    z, variance = level.z[PERSONS], np.zeros(level.node.size)
-    at, members = level.node.searchsorted(opened.prefix), np.diff(level.first)
-    variance[at] = level.variance[PERSONS][at]  # others were found to have nobody
-    above_cells = i < len(tree.levels) - 1
-    reweight_all(z, variance, members, total, (streams.fanouts[i], above_cells))
-    count = np.empty(z.size, np.int64)
-    shares.share(z, variance, members, total, level.uniform[PERSONS], 0.0, count)
-    return count
+def _fit_households(
+    streams: CensusStreams, tree: Tree, persons: Sequence[IntArray]
+) -> list[IntArray]:
+    """Fit whole counts of the households, at most the persons of each node: int64[n], by level."""
+    _combine_population(streams, tree, HOUSEHOLDS)
+    levels = tree.levels
+    return divide(
+        tree.children,
+        [one.uniform[HOUSEHOLDS] for one in levels],
+        [one.z[HOUSEHOLDS] for one in levels],
+        [one.variance[HOUSEHOLDS] for one in levels],
+        # Nodes that are not open have nobody.
+        [(np.zeros_like(most), most) for most in persons],
+    )
 
 
 def _fit_margin(
@@ -523,28 +539,13 @@ def _fit_parts(
 def _fit_status(
     tree: Tree,
     group: Group,
-    measured: Sequence[Measured],
+    levels: Sequence[Measured],
     persons: Sequence[IntArray],
     max_size: int,
 ) -> PartCounts:
     """Fit households and persons outside to released persons, of all nodes by level."""
-    fanouts = group.schedule.fanouts
-    for i in range(len(measured) - 2, -1, -1):
-        _combine_below(measured[i], measured[i + 1], fanouts[i])
-    above = [tree.levels[0].node, *(one.prefix for one in tree.opened)]
-    levels = [
-        StatusLevel(
-            level.first,
-            level.node.searchsorted(opened.prefix),
-            count,
-            one.z,
-            one.variance,
-            group.draw_uniform(i, above[i]),
-        )
-        for i, (level, opened, one, count) in enumerate(
-            zip(tree.levels, tree.opened, measured, persons, strict=True)
-        )
-    ]
-    table = fit_status(levels, max_size)
+    above = [tree.levels[0].node, *(one.prefix for one in tree.opened[:-1])]
+    uniform = [group.draw_uniform(i, node) for i, node in enumerate(above)]
+    table = fit_status(tree.children, uniform, levels, persons, max_size)
     at, part = np.nonzero(table)
     return tree.levels[-1].node[at], part.astype(np.int64), table[at, part]
