@@ -1,4 +1,4 @@
-"""Whole tables whose columns agree: of persons alone, and of persons and households."""
+"""Whole tables whose columns agree: households among the persons, and beside them."""
 
 import geodp
 from geodp.kinds.census.inputs import CensusTables
@@ -22,22 +22,7 @@ PEOPLE = csv(
     "row,col,n,f",
     [(*at, number(i, 40) + number(i + 3, 9), number(i, 40)) for i, at in enumerate(CELLS)],
 )
-SEX = """
-[table]
-persons = "n"
-[[table.margins]]
-name = "sex"
-columns = ["f"]
-rest = "m"
-"""
-SEXES = csv(
-    "row,col,sex,n",
-    [
-        (*at, sex, count)
-        for i, at in enumerate(CELLS)
-        for sex, count in (("f", number(i, 40)), ("m", number(i + 3, 9)))
-    ],
-)
+WOMEN = csv("row,col,sex,n", [(*at, "f", number(i, 40)) for i, at in enumerate(CELLS)])
 MEMBERS = csv(
     "row,col,homes,members",
     [(*at, number(i + 3, 9), number(i + 3, 9) + number(i, 30)) for i, at in enumerate(CELLS)],
@@ -50,7 +35,7 @@ value = "n"
 inputs = "sexes.csv"
 value = "n"
 by = "sex"
-labels = "sex=f,m"
+labels = "sex=labels.txt"
 [households]
 inputs = "homes.csv"
 value = "homes"
@@ -92,7 +77,7 @@ def publish(given, name, preset, grid, contradictions, **read):
 
 def publish_members(given):
     """Publish persons, their sexes, households and the persons in them, from three files."""
-    sexes, grid = given.table("sexes.csv"), square(("sex", ["f", "m"]))
+    sexes, grid = given.table("sexes.csv"), square(("sex", ["f"]))
     tables = {
         name: geodp.read_table(given.table(file), grid=square(), value=name, **AT)
         for name, file in (("n", "people.csv"), ("homes", "homes.csv"), ("members", "homes.csv"))
@@ -102,6 +87,7 @@ def publish_members(given):
         {"sex": geodp.read_table(sexes, grid=grid, value="n", by="sex", **AT)},
         households=tables["homes"],
         members=tables["members"],
+        rest={"sex": "m"},
         contradictions="fit",
     )
     return prepare_census(made, make_request(contribution=1, **given.terms)).release()
@@ -111,18 +97,11 @@ CENSUSES = [
     Golden(
         "census",
         "census",
-        f"census publish people.csv {SQUARE} --value n --margin sex=f --rest sex=m "
-        "--contradictions fit --contribution 1",
-        {"people.csv": PEOPLE, "sex.toml": SEX},
-        lambda given: publish(given, "people.csv", "sex.toml", square(), "fit", **AT),
-    ),
-    Golden(
-        "census-members",
-        "census",
-        f"census publish register.toml {SQUARE} --contradictions fit --contribution 1",
+        f"census publish register.toml {SQUARE} --rest sex=m --contradictions fit --contribution 1",
         {
             "people.csv": PEOPLE,
-            "sexes.csv": SEXES,
+            "sexes.csv": WOMEN,
+            "labels.txt": "f\n",
             "homes.csv": MEMBERS,
             "register.toml": REGISTER,
         },
