@@ -355,7 +355,7 @@ class NodeShares:
     """
 
     NUMBERS: ClassVar[int] = 4
-    """Of every node."""
+    """How many numbers are held of every node."""
 
     tree: MapTree
     estimates: list[PartEstimates] = field(repr=False)

@@ -20,7 +20,7 @@ BOUNDS_FORM = (
     "west south east north, in units of the grid's CRS or with the word degrees after them, or "
     "the name of a public area."
 )
-"""What bounds are, in the words of an error."""
+"""Form of bounds, as an error states it."""
 
 EDGES = 4
 """Numbers of bounds: west, south, east, north."""

@@ -129,7 +129,7 @@ class PartErrors:
         return lru_cache(MAX_SUMS)(self._sum_up)
 
     def _share(self, parts: tuple[int, ...]) -> NodeShares:
-        """Return what cells need of a sum, which is less than the sum itself."""
+        """Return the shares of a sum at all nodes, which are less than the sum itself."""
         held = self._shares
         if parts not in held:
             each = NodeShares.NUMBERS * 8 * sum(node.size for node in self.split.tree.node)

@@ -18,7 +18,7 @@ from geodp.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Children:
+class NodeChildren:
     """The nodes of a level of the tree: all children of the open nodes above.
 
     Attributes
@@ -38,7 +38,7 @@ Bounds = tuple[IntArray, IntArray]
 
 
 def fit_status(
-    children: Sequence[Children],
+    children: Sequence[NodeChildren],
     uniform: Sequence[FloatArray],
     levels: Sequence[Measured],
     persons: Sequence[IntArray],
@@ -48,7 +48,7 @@ def fit_status(
 
     Parameters
     ----------
-    children : sequence of Children
+    children : sequence of NodeChildren
         By level, the root first and the cells last, as all others.
     uniform : sequence of float64[2, m]
         Random numbers in [0, 1) of the open nodes above, for rounding.
@@ -79,7 +79,7 @@ def fit_status(
 
 
 def _sum_up(
-    children: Sequence[Children], nodes: Sequence[IntArray], cells: IntArray
+    children: Sequence[NodeChildren], nodes: Sequence[IntArray], cells: IntArray
 ) -> list[IntArray]:
     """Return the sums of cells in the nodes of all levels; ``nodes``: any counts of these."""
     sums = [cells]
@@ -91,7 +91,7 @@ def _sum_up(
 
 
 def divide(
-    children: Sequence[Children],
+    children: Sequence[NodeChildren],
     uniform: Sequence[FloatArray],
     goals: Sequence[FloatArray],
     variance: Sequence[FloatArray],
@@ -101,7 +101,7 @@ def divide(
 
     Parameters
     ----------
-    children : sequence of Children
+    children : sequence of NodeChildren
     uniform : sequence of float64[m]
         Random numbers in [0, 1) of the open nodes above, for rounding.
     goals, variance : sequence of float64[n]

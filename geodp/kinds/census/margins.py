@@ -14,6 +14,7 @@ import numpy as np
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.table.stated.release import TABLE_NAME
 from geodp.typing import IntArray
 
 PERSONS, HOUSEHOLDS = "persons", "households"
@@ -27,9 +28,6 @@ STATUS = "household_status"
 
 REFERENCE, MEMBER, OUTSIDE = "reference person", "other member", "not in a household"
 """Its labels: every household has one reference person, so that these are as many."""
-
-NAME = re.compile(r"[a-z][a-z0-9_]*")
-"""Form of the name of a margin, which is that of its table's folder."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class Margins:
     def __post_init__(self) -> None:
         known = {*self.populations}
         for one in self.margins:
-            if not NAME.fullmatch(one.name) or one.name in (PERSONS, HOUSEHOLDS):
+            if not re.fullmatch(TABLE_NAME, one.name) or one.name in (PERSONS, HOUSEHOLDS):
                 raise UsageError(
                     f"The name of the margin {one.name!r} must be of small letters, digits and _, "
                     f"and not {PERSONS} or {HOUSEHOLDS}.",

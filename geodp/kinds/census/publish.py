@@ -268,7 +268,7 @@ class CensusDesign:
 
 
 def _describe(margin: Margin) -> tuple[Plain, ...]:
-    """Return what a margin is made of."""
+    """Return the fields of a margin, as the identity of a release has them."""
     return margin.name, margin.of, margin.within, margin.max_size, *margin.labels
 
 

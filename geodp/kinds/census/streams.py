@@ -23,7 +23,7 @@ from geodp.grid.tree import overlaps
 from geodp.kernels import bounded_counts
 from geodp.kernels.pyramid import shares
 from geodp.kernels.pyramid.reweighting import reweight_all
-from geodp.kinds.census.bounded_fit import Children, divide, fit_status
+from geodp.kinds.census.bounded_fit import NodeChildren, divide, fit_status
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margin, Margins
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import Group, PartsPass
@@ -50,7 +50,7 @@ STREAM = b"geodp census stream 1"
 """Domain separation of the derivation of a table's key."""
 
 FEW = 4
-"""Children of a node when parts are fitted, if the digits of the map allow it."""
+"""NodeChildren of a node when parts are fitted, if the digits of the map allow it."""
 
 WHOLE = Step(0, 1, 1, 1, 1)
 """The step in which all parts of a margin are measured; their number is filled in."""
@@ -107,7 +107,7 @@ class CensusStreams:
 
     @cached_property
     def fanouts(self) -> tuple[int, ...]:
-        """Children of a node of each level, with one root above all."""
+        """NodeChildren of a node of each level, with one root above all."""
         return (1, *self.schedule.fanouts)
 
     @cached_property
@@ -240,10 +240,10 @@ class Tree:
     parts: dict[str, list[Measured]]
 
     @cached_property
-    def children(self) -> list[Children]:
+    def children(self) -> list[NodeChildren]:
         """Which nodes belong together, and which are open, by level."""
         return [
-            Children(level.first, level.node.searchsorted(opened.prefix))
+            NodeChildren(level.first, level.node.searchsorted(opened.prefix))
             for level, opened in zip(self.levels, self.opened, strict=True)
         ]
 

@@ -35,7 +35,7 @@ EstimateAll: TypeAlias = Callable[[Sequence[tuple[Region, Region]]], list[Estima
 
 @dataclass(frozen=True, eq=False)
 class FlowsMap:
-    """What the map of a release of flows is drawn from.
+    """The inputs of the map of a release of flows.
 
     Attributes
     ----------

@@ -87,6 +87,9 @@ class StatedCharge:
         return plain
 
 
+TABLE_NAME = r"[a-z][a-z0-9_]*"
+"""Form of the name of a table among several, which is that of its folder."""
+
 Digest = Annotated[str, Text(r"[0-9a-f]{64}")]
 Size = Annotated[int, AtLeast(1)]
 Plain = bool | int | str
@@ -109,7 +112,7 @@ class TableInfo:
         Of its card.
     """
 
-    name: Annotated[str, Text(r"[a-z][a-z0-9_]*")]
+    name: Annotated[str, Text(TABLE_NAME)]
     release_id: Identity
     card_sha256: Digest
 

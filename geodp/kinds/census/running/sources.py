@@ -18,7 +18,7 @@ from geodp.io.read.points import Points
 from geodp.kinds.census.inputs import CensusTables, name_columns, relate_margins
 from geodp.kinds.census.kind import Column
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margins
-from geodp.kinds.households.inputs import sizes_of
+from geodp.kinds.households.inputs import LARGEST_SIZE, sizes_of
 from geodp.kinds.households.records import HouseholdRecords
 
 if TYPE_CHECKING:
@@ -42,9 +42,6 @@ TWICE = Rule(
     "The file of tables {} names all tables: leave --margin, --part, --households, --members, "
     "--all-columns and further INPUTS out.",
 )
-
-LARGEST = 100
-"""Largest size of a household that is counted as it is, where rows are persons."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,16 +115,20 @@ class ListedTables:
 
     @cached_property
     def margins(self) -> Margins:
-        """What divides what; UsageError for margins that do not go together."""
-        grids = {name: grid_of(one) for name, one in self.of_margins.items()}
+        """The margins; UsageError where they do not go together."""
         return relate_margins(
             self.ground,
-            grids,
+            self._grids,
             {} if HOUSEHOLDS in self.options else None,
             max_size=self.max_size if self.has_members else None,
             rest=self.rest,
             within={},
         )
+
+    @cached_property
+    def _grids(self) -> dict[str, Grid]:
+        """Grids of the margins: the map with their attributes."""
+        return {name: grid_of(one) for name, one in self.of_margins.items()}
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -154,7 +155,7 @@ class ListedTables:
         }
         if self.records:
             tables |= self._read_records(key)
-        margins = {name: read(one, grid_of(one), key) for name, one in self.of_margins.items()}
+        margins = {name: read(one, self._grids[name], key) for name, one in self.of_margins.items()}
         return CensusTables.of(
             tables.pop(PERSONS),
             margins,
@@ -173,10 +174,10 @@ class ListedTables:
             **values,
             household=self.records.get("household", ()),
             size=self.records.get("size"),
-            max_size=LARGEST,
+            max_size=LARGEST_SIZE,
             rows_are_persons="size" not in self.records,
         )
-        streams = sizes_of(reader.read(options["inputs"]), LARGEST).streams()
+        streams = sizes_of(reader.read(options["inputs"]), LARGEST_SIZE).streams()
         return {HOUSEHOLDS: streams.households, MEMBERS: streams.all_members}
 
 
