@@ -10,6 +10,10 @@ a region is that of a tree without the nodes that were released as 0, and of thr
   other;
 * few draws of Laplace noise have longer tails than a normal distribution.
 
+Islands and other settlements that stand alone lose more: where few people were released in a region
+and around it, those in its nodes of 0 are as uncertain as a node between its siblings, and all that
+were released around it may be its own.
+
 A method with a threshold drops children with fewer people, who are then missing as well.
 
 :mod:`geodp.accuracy.interval` has the bounds of the worst case, which assume nothing of the map.
@@ -39,6 +43,13 @@ VERSION = 6
 HIDDEN, FEW = 0.35, 0.25
 """Part of the variance of a child's noise that is added for one that was released as 0, if all of
 its siblings were not; otherwise in proportion to these, below a part ``FEW`` to their square."""
+
+ALONE = 6.0
+"""Standard errors of a child's noise: where fewer people were released in the nodes of a region, or
+around it, it may be a settlement that stands alone."""
+
+HIDDEN_ALONE = 2.0
+"""As ``HIDDEN``, in the nodes of such a region."""
 
 WEAK = 1.5
 """Standard errors of noise, above a threshold, below which a child's count may be noise alone."""
@@ -143,6 +154,7 @@ def find_errors(
     if grid is not None and grid.size == prod(tree.fanouts):
         grid = None
     total = np.zeros((6, regions.first.size))
+    settlement = _Settlement.of(regions, sums)
     # The part of each node that is in the region, of all children and of those with people.
     node, part, stride = regions, np.ones((2, regions.key.size)), 1
     for fanout, level in zip(tree.fanouts[::-1], list_levels(tree), strict=True):
@@ -151,6 +163,8 @@ def find_errors(
         # Nothing is apportioned between a node's children if all of them are in the region.
         inside = np.bincount(parent, part.min(axis=0) == 1, above.key.size)
         cut, step = np.flatnonzero(inside < fanout), max(1, MAX_CHILDREN // fanout)
+        limit = ALONE * sqrt(level.variance)
+        few = settlement.has_few(limit)
         for start in range(0, cut.size, step):
             nodes = cut[start : start + step]
             child, possible = find_children(grid, above.key[nodes], fanout, stride)
@@ -158,12 +172,56 @@ def find_errors(
             shares = _spread(nodes, parent, node.key % np.uint64(fanout), part, child.shape)
             families = _Families(possible, count, shares)
             parts[:, nodes] = families.means
-            for row, each in enumerate(families.add_up(level)):
+            for row, each in enumerate(families.add_up(level, few[above.region[nodes]])):
                 total[row] += np.bincount(above.region[nodes], each, total.shape[1])
         node, part, stride = above, parts, stride * fanout
+        settlement.climb(node, sums, stride, limit)
     total[:2] += tree.variances[0] * part**2
     total[2] += tree.cumulants[0] * part[1] ** 4
-    return RegionErrors(total[:-1], (total[-1] > 0) | sums.is_empty)
+    total[4] = np.where(settlement.around > 0, np.minimum(total[4], -settlement.around), total[4])
+    clamped = (total[5] > 0) | (settlement.around > 0) | sums.is_empty
+    return RegionErrors(total[:-1], clamped)
+
+
+@dataclass
+class _Settlement:
+    """Who was released around n regions, as long as these are few.
+
+    Attributes
+    ----------
+    several : bool[n]
+        Whether a region has several cells. A cell alone keeps the interval that files have, where
+        it is one of all cells, most of which are empty if they were released as 0.
+    people : float64[n]
+        Released in the nodes that each region touches.
+    alone : bool[n]
+        Whether few others were released around them on any level so far.
+    around : float64[n]
+        People who were released around a region that is alone.
+    """
+
+    several: NDArray[np.bool_]
+    people: FloatArray
+    alone: NDArray[np.bool_]
+    around: FloatArray
+
+    @classmethod
+    def of(cls, regions: RegionKeys, sums: NodeSums) -> _Settlement:
+        """Begin with the cells of regions."""
+        people = np.add.reduceat(sums.of(regions.key, 1), regions.first)
+        several = np.bincount(regions.region) > 1
+        return cls(several, people, several, np.zeros(people.size))
+
+    def has_few(self, few: float) -> NDArray[np.bool_]:
+        """Return whether fewer people were released in the nodes of each region: bool[n]."""
+        return self.several & (self.people < few)
+
+    def climb(self, nodes: RegionKeys, sums: NodeSums, stride: int, few: float) -> None:
+        """Go up to nodes of so many cells, around whose children fewer than ``few`` are few."""
+        people = np.add.reduceat(sums.of(nodes.key, stride), nodes.first)
+        self.alone = self.alone & (people - self.people < few)
+        self.around += np.where(self.alone, people - self.people, 0)
+        self.people = people
 
 
 def _spread(
@@ -216,8 +274,11 @@ class _Families:
         every = _mean(self.shares[0], self.possible, 0.0)
         return np.stack([every, _mean(self.shares[1], self.count > 0, every)])
 
-    def add_up(self, level: Children) -> Iterator[FloatArray]:
-        """Yield what the nodes add to each moment, and children of 0 where cut: float64[n]."""
+    def add_up(self, level: Children, few: NDArray[np.bool_]) -> Iterator[FloatArray]:
+        """Yield what the nodes add to each moment, and children of 0 where cut: float64[n].
+
+        ``few``: whether few people were released in the nodes of a node's region, bool[n].
+        """
         every, some = self.means[0][:, None], self.means[1][:, None]
         listed = self.count > 0
         number = listed.sum(axis=1, keepdims=True)
@@ -230,11 +291,12 @@ class _Families:
         firm = _mean(self.shares[1], listed & ~weak, self.means[1])[:, None]
         lost = DROPPED * level.dropped(number, possible)
         received = MOVED * (self.shares[1] - firm) * self.count * weak
+        alone = HIDDEN_ALONE * level.variance * (few[:, None] & (self.shares[0] > 0))
         for each in (
             level.variance * np.square(self.shares[0] - every) * self.possible,
             level.variance * squares * listed,
             level.fourth * squares**2 * listed,
-            level.unseen(number, possible) * squares * zero,
+            np.maximum(level.unseen(number, possible), alone) * squares * zero,
             received - lost * apart * zero,
             # A node is not cut where the region has all of its children in the domain.
             zero & (every < 1),
