@@ -26,7 +26,8 @@ TITLE = """\
 Per cent of usual intervals that hold the true sum, over the maps (the least and the most of a map);
 after the semicolon their width over the narrowest of the same form that would hold 95 % of the
 class, of the widest map, and in brackets that of worst-case intervals. A class is named by public
-geometry or by released counts, but for settlements that are alone in truth. !: the 99 % interval of some map's coverage excludes 93 to 98 %."""
+geometry or by released counts, but for settlements that are alone in truth. !: the 99 % interval of
+some map's coverage excludes 93 to 98 %."""
 
 SPARSE = "40 x 40 cells"
 MAPS = ["kanto", "europe-2018-7-5", "germany-1km", SPARSE, "hiroshima-2020", "europe-2018-9-8"]

@@ -10,9 +10,9 @@ a region is that of a tree without the nodes that were released as 0, and of thr
   other;
 * few draws of Laplace noise have longer tails than a normal distribution.
 
-Islands and other settlements that stand alone lose more: where few people were released in a region
-and around it, those in its nodes of 0 are as uncertain as a node between its siblings, and all that
-were released around it may be its own.
+Islands and other settlements that stand alone lose more. Where few people were released in a
+region, all that its nodes of 0 may hide are its own, as many as their noise; and where few were
+released around it, these may be its own, too.
 
 A method with a threshold drops children with fewer people, who are then missing as well.
 
@@ -47,9 +47,6 @@ its siblings were not; otherwise in proportion to these, below a part ``FEW`` to
 ALONE = 6.0
 """Standard errors of a child's noise: where fewer people were released in the nodes of a region, or
 around it, it may be a settlement that stands alone."""
-
-HIDDEN_ALONE = 2.0
-"""As ``HIDDEN``, in the nodes of such a region."""
 
 WEAK = 1.5
 """Standard errors of noise, above a threshold, below which a child's count may be noise alone."""
@@ -291,12 +288,13 @@ class _Families:
         firm = _mean(self.shares[1], listed & ~weak, self.means[1])[:, None]
         lost = DROPPED * level.dropped(number, possible)
         received = MOVED * (self.shares[1] - firm) * self.count * weak
-        alone = HIDDEN_ALONE * level.variance * (few[:, None] & (self.shares[0] > 0))
+        # All people who are hidden in the nodes of a settlement are its own.
+        alone = level.variance * (few[:, None] & (self.shares[0] > 0))
         for each in (
             level.variance * np.square(self.shares[0] - every) * self.possible,
             level.variance * squares * listed,
             level.fourth * squares**2 * listed,
-            np.maximum(level.unseen(number, possible), alone) * squares * zero,
+            np.maximum(level.unseen(number, possible) * squares, alone) * zero,
             received - lost * apart * zero,
             # A node is not cut where the region has all of its children in the domain.
             zero & (every < 1),

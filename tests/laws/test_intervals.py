@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.accuracy import region_interval
 from geodp.accuracy.interval import WORST_CASE
 from geodp.grid.region import Region
 from geodp.mechanisms import mechanism
@@ -115,6 +116,33 @@ def test_where_the_clamp_is_at_its_worst_at_least_93_percent(method, noise):
     both = [low + high - 1 for found in every for low, high in found.values()]
     assert np.mean(both) >= 0.93
     assert min(both) >= 0.8  # one region alone, by 25 trials
+
+
+def held_islands(trials, people):
+    """How often usual intervals hold the people of nine islands of 3 x 3 cells off a mainland."""
+    grid = geodp.Grid.regular((256, 256))
+    map_ = np.zeros(grid.shape, np.int64)
+    map_[:, :40] = 400
+    corners = [np.array([[row], [col]]) for row in (37, 120, 203) for col in (101, 160, 222)]
+    islands = [corner + np.indices((3, 3)).reshape(2, -1) for corner in corners]
+    for index in islands:
+        map_[tuple(index)] = people // 9
+    table = geodp.CountTable.from_dense(map_, grid)
+    regions = [Region.of(grid, index) for index in islands]
+    held = []
+    for trial in range(trials):
+        key = NoiseKey((1 + trial).to_bytes(32, "little"))
+        release = geodp.publish(table, epsilon=Fraction(1, 10), contribution=1, key=key)
+        held += [one.low <= people <= one.high for one in release.estimate_all(regions)]
+    return np.mean(held)
+
+
+@pytest.mark.parametrize(("people", "least", "without"), [(90, 0.95, 0.1), (270, 0.8, 0.5)])
+def test_islands_whose_people_are_hidden(people, least, without, monkeypatch):
+    """Without the allowance for settlements that stand alone, far fewer intervals hold."""
+    assert held_islands(TRIALS, people) >= least
+    monkeypatch.setattr(region_interval, "ALONE", 0.0)
+    assert held_islands(TRIALS, people) < without
 
 
 @pytest.mark.parametrize("noise", NOISE)
