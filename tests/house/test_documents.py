@@ -240,3 +240,19 @@ def test_a_command_that_does_not_exist_is_caught(line):
     ((words),) = commands_of(f"$ {line}  # a comment\n")
     with pytest.raises((click.ClickException, AssertionError, ModuleNotFoundError)):
         looked_at(words)
+
+
+def cut_tables(text):
+    """Rows of tables that begin without a header, as after an empty line: renderers show bars."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    tables = re.findall(r"(?:^\|.*\n)+", prose + "\n", re.MULTILINE)
+    return [table for table in tables if not re.match(r"\|.*\n\|[ :|-]+\|\n", table)]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_table_has_a_header(path):
+    assert cut_tables(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_cut_table_is_caught():
+    assert cut_tables("| a | b |\n|---|---|\n| 1 | 2 |\n\n| 3 | 4 |\n") == ["| 3 | 4 |\n"]
