@@ -90,7 +90,7 @@ class CensusStreams:
     @property
     def measured_event(self) -> Measurement:
         """The event of the measured tables together."""
-        return replace(replace(self.event, share=self.new).own, delta=self.event.delta)
+        return self.event.part(self.new)
 
     def laws(self, table: str) -> tuple[Law, ...]:
         """Return the noise of a table's counts on every level, the root's first."""
