@@ -10,9 +10,11 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.kinds.amounts.given import Keeping, fit_kept, keep_persons
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests import command
+from tests.kinds.amounts import worlds
 from tests.kinds.amounts.made import EDGES, GIVEN, GRID, KEY, incomes, publish, truth
 from tests.kinds.changing import failed
 from tests.refusals import refuses
@@ -153,6 +155,46 @@ def test_another_given_release_is_another_draw(earlier):
     assert abs(np.corrcoef(*(each.ravel() for each in noise))[0, 1]) < 0.5
     alone = publish(key=KEY).sum.table.to_dense() - truth()[1]
     assert abs(np.corrcoef(noise[1].ravel(), alone.ravel())[0, 1]) < 0.5
+
+
+@pytest.mark.parametrize("times", [1, Fraction(5, 4)], ids=["stated", "a quarter more"])
+@pytest.mark.parametrize("amounts", [{"epsilon": Fraction(1)}, {"rho": Fraction(1, 8)}])
+def test_one_record_costs_the_new_budget_and_no_more(tmp_path, amounts, times):
+    """In all small worlds; and, as a control, noise for a quarter more is found."""
+    ((name, claim),) = amounts.items()
+    people = geodp.CountTable.from_dense(np.full((2, 2), 9), worlds.GRID)
+    geodp.publish(people, contribution=1, **{name: 2 * claim}).write(tmp_path / "map")
+    keeping = Keeping(tmp_path / "map", SOURCE, "part")
+    spent = {name: claim * times}
+    design = worlds.design_of(worlds.table_of(()), keeping=keeping, **spent)
+    assert getattr(design.whole, name) == 2 * claim + claim * times
+    assert getattr(design.measured, name) == claim * times
+    found = {
+        worlds.loss(*(worlds.measure(worlds.table_of(each), design) for each in (world, more)))
+        for world in worlds.worlds(1, amounts=worlds.FEW)
+        for more in worlds.one_record_more(world, amounts=worlds.FEW)
+    }
+    assert max(found) == claim * times
+
+
+@by_relation
+@pytest.mark.parametrize("mean", [0.3, 3, 300])
+def test_runs_of_cells_follow_what_was_measured(earlier, relation, mean):
+    """And what is released is possible, whatever was measured."""
+    kept = keep_persons(Keeping(earlier / relation, SOURCE, relation), GRID, publish().count.event)
+    key = np.arange(256, dtype=np.uint64)
+    draw, persons_there = np.random.default_rng(2), kept.given.release.table.counts_at(key)
+    for notches in (1, 7, 1000):
+        sums = draw.poisson(mean * notches, (2, 256)).astype(np.int64)
+        measured = sums.sum(axis=0) // notches
+        number, total = fit_kept(key, sums, measured, kept, notches)
+        assert ((number >= 0) & (number <= persons_there)).all()
+        assert ((total >= 0) & (total <= notches * number)).all()
+        if relation == "same":
+            assert (number == persons_there).all()
+        elif mean < 10:
+            # There is room for all of them nearly everywhere.
+            assert abs(number.sum() - measured.sum()) <= 2
 
 
 @pytest.mark.parametrize(
