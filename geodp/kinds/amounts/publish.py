@@ -369,6 +369,8 @@ def make_plan(
     """Divide the budget among sums and classes, and choose the notches of sums."""
     method = choose_pyramid(request.method, "Amounts")
     scale, edges, grid = axes.scale, axes.edges, axes.grid
+    if keeping.path is not None and (edges or not means or axes.max_weight > 1):
+        raise UsageError(NOT_WITH)
     terms = request.terms.bound(bound)
     if not means and not edges:
         raise UsageError(
@@ -391,8 +393,6 @@ def make_plan(
     in_sums = make_event(grid, method, terms.bound(in_notches).share(part), origin)
     kept = keep_persons(keeping, grid, whole)
     if kept is not None:
-        if edges or weight > 1:
-            raise UsageError(NOT_WITH)
         whole = kept.given.add_loss(whole)
         part = in_sums.depending_on(whole).share
     return AmountDesign(

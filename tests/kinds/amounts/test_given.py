@@ -205,6 +205,8 @@ def test_runs_of_cells_follow_what_was_measured(earlier, relation, mean):
         ({"given": None}, "given-options-without-given"),
         ({"given_source": None}, "given-source-missing"),
         ({"classes": EDGES}, "amounts-given-with"),
+        ({"classes": EDGES, "means": False}, "amounts-given-with"),
+        ({"weight": "income", "max_weight": 2000}, "amounts-given-with"),
         ({"prior": geodp.CountTable.from_dense(np.ones(GRID.shape, int), GRID),
           "prior_source": "a map"}, "amounts-given-with"),
         ({"epsilon": None, "rho": 1}, "given-promises-otherwise"),
