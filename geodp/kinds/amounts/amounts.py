@@ -32,7 +32,7 @@ from geodp.kinds.amounts.kind import (
     Relation,
     StatedAmount,
     StatedAmountsPrior,
-    StatedKept,
+    StatedRelation,
 )
 from geodp.kinds.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts, stream_event
 from geodp.kinds.amounts.numbers import AmountNumbers, CountRelease, SumRelease
@@ -139,7 +139,7 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
     @property
     def constraints(self) -> tuple[Constraint[Amounts], ...]:
         """Sentences that hold in every cell, with their checks."""
-        return list_constraints(self.index.amount, self.index.kept)
+        return list_constraints(self.index.amount, self.index.related)
 
     def compare_all(
         self,
@@ -194,8 +194,8 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         )
         share = exact(amount.share or 1, "share") if amount.notches else Fraction(0)
         number = max(len(amount.edges) - 1, 0)
-        kept = self._state_kept(method, event, share)
-        noise = method.given if kept is not None and kept.relation == "same" else ""
+        related = self._state_relation(method, event, share)
+        noise = method.given if related is not None and related.relation == "same" else ""
         counting = CountOfAmounts.of(method.pyramid, number, share, amount.notches or 1, noise)
         whole = replace(event, mechanism=method.pyramid.spec)
         # What the records state beyond the index: that their own card is public, and the identity.
@@ -205,23 +205,23 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
             for fact in self.count.card().guarantee.not_protected
             if fact not in known and not fact.startswith(IDENTITY)
         )
-        if not (amount.notches and amount.edges) and kept is None:
+        if not (amount.notches and amount.edges) and related is None:
             amount = replace(amount, share=None)
         return Rebuilt(
-            make_index(whole, amount, facts, prior, kept),
+            make_index(whole, amount, facts, prior, related),
             {COUNT: replace(event, mechanism=counting.spec)},
             (
-                *list_facts(amount, scale, prior, kept),
+                *list_facts(amount, scale, prior, related),
                 describe_identity(self.drawn, amount, prior),
             ),
-            (whole if kept is None else whole.part(share)).loss,
+            (whole if related is None else whole.part(share)).loss,
         )
 
-    def _state_kept(
+    def _state_relation(
         self, method: CountOfAmounts, event: Measurement, share: Fraction
-    ) -> StatedKept | None:
+    ) -> StatedRelation | None:
         """State the enclosed release that records agree with; VerificationError for another."""
-        stated = self.index.kept
+        stated = self.index.related
         other = Rule("amounts-given-differs", "The records were not made of the enclosed release.")
         if self.given is None or stated is None:
             require(not method.given and self.given is None and stated is None, other)
@@ -240,7 +240,7 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         # Where it was charged, only the operator knows.
         source = stated.release.source
         found = StatedGiven(digest_release(self.given), card.guarantee.spends, new.spends, source)
-        return StatedKept(stated.relation, found)
+        return StatedRelation(stated.relation, found)
 
 
 def preview_amounts(
@@ -254,11 +254,11 @@ def preview_amounts(
     """Make the release of no records, with cards and closed forms of the real one."""
     event, scale, method = design.whole, design.scale, design.method
     number = max(len(design.edges) - 1, 0)
-    kept = None if design.kept is None else design.kept.stated
-    noise = "" if design.kept is None else design.kept.noise
+    related = None if design.related is None else design.related.stated
+    noise = "" if design.related is None else design.related.noise
     counting = CountOfAmounts.of(method, number, design.share, design.notches or 1, noise)
     amount = state_amount(design)
-    facts = (*facts, *list_facts(amount, scale, prior, kept))
+    facts = (*facts, *list_facts(amount, scale, prior, related))
     common = (request.terms.people, facts, reading, request.metadata)
     event_of_counts = replace(event, mechanism=counting.spec)
     count = preview_release(grid, counting, event_of_counts, *common, made=CountRelease)
@@ -272,8 +272,8 @@ def preview_amounts(
     classes: tuple[ReleasedTable, ...] = ()
     if design.of_classes is not None:
         classes = (ReleasedTable(grid, *empty, design.of_classes),) * number
-    given = None if design.kept is None else design.kept.given.folder
-    return Amounts(count, total, classes, make_index(event, amount, facts, prior, kept), given)
+    given = None if design.related is None else design.related.given.folder
+    return Amounts(count, total, classes, make_index(event, amount, facts, prior, related), given)
 
 
 def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
@@ -323,7 +323,7 @@ def list_facts(
     amount: StatedAmount,
     scale: Scale,
     prior: StatedAmountsPrior | None,
-    kept: StatedKept | None = None,
+    related: StatedRelation | None = None,
 ) -> tuple[str, ...]:
     """List what the card of the records states as public of the amount; ``scale``: its scale."""
     facts = [CLIPPED.format(amount.lower, amount.upper), describe_release(scale)]
@@ -333,8 +333,8 @@ def list_facts(
         facts.append(GIVEN.format(amount.max_weight))
     if prior is not None:
         facts.append(describe_prior(prior.source))
-    if kept is not None:
-        facts.append(describe_kept(kept))
+    if related is not None:
+        facts.append(describe_relation(related))
     return tuple(facts)
 
 
@@ -343,16 +343,16 @@ def make_index(
     amount: StatedAmount,
     facts: tuple[str, ...],
     prior: StatedAmountsPrior | None,
-    kept: StatedKept | None = None,
+    related: StatedRelation | None = None,
 ) -> AmountsCard:
     """Make the index of a release that is not drawn yet; ``event``: of all numbers together."""
     return AmountsCard.state(
         event,
         amount=amount,
-        guarantee=state_guarantee(event, amount, facts, prior, kept),
-        constraints=tuple(one.sentence for one in list_constraints(amount, kept)),
+        guarantee=state_guarantee(event, amount, facts, prior, related),
+        constraints=tuple(one.sentence for one in list_constraints(amount, related)),
         prior=prior,
-        kept=kept,
+        related=related,
     )
 
 
@@ -361,11 +361,11 @@ def state_guarantee(
     amount: StatedAmount,
     facts: tuple[str, ...],
     prior: StatedAmountsPrior | None,
-    kept: StatedKept | None = None,
+    related: StatedRelation | None = None,
 ) -> AmountsGuarantee:
     """State the guarantee of all numbers together."""
     source = (STREAMS_PROOF if amount.notches else CLASSES_PROOF).format("the whole budget")
-    if amount.share is not None and kept is None:
+    if amount.share is not None and related is None:
         proofs = [one.format("all of this part") for one in (STREAMS_PROOF, CLASSES_PROOF)]
         source = BOTH_PROOF.format(*proofs)
     if amount.max_weight is not None:
@@ -375,8 +375,10 @@ def state_guarantee(
     assumed = [bound, Assumption("amounts", CHOSEN, "operator")]
     if prior is not None:
         assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior.source))
-    if kept is not None:
-        assumed.append(Assumption("given", RELATED[kept.relation], "operator", kept.release.source))
+    if related is not None:
+        assumed.append(
+            Assumption("given", RELATED[related.relation], "operator", related.release.source)
+        )
     return AmountsGuarantee(
         **state_event(event, "any result of these numbers together"),
         source=source,
@@ -386,27 +388,27 @@ def state_guarantee(
 
 
 def list_constraints(
-    amount: StatedAmount, kept: StatedKept | None = None
+    amount: StatedAmount, related: StatedRelation | None = None
 ) -> tuple[Constraint[Amounts], ...]:
     """List what holds in every cell; then it does in every area, which is a sum of cells."""
     means = f"The mean is from {amount.lower} to {amount.upper}, in {amount.unit}."
     classes = "Records are the sum of the records of all classes."
-    related = [] if kept is None else [Constraint(AGREES[kept.relation], _agree)]
+    agreed = [] if related is None else [Constraint(AGREES[related.relation], _agree)]
     return (
         *([Constraint(means, _are_within_clip)] if amount.notches else []),
         *([Constraint(classes, _are_sums)] if amount.edges else []),
-        *related,
+        *agreed,
     )
 
 
 def _agree(release: Amounts) -> bool:
     """Test whether records of every cell are the given persons, or at most these."""
-    kept = release.index.kept
+    related = release.index.related
     persons = None if release.given is None else choose_persons(open_written(release.given))
-    if kept is None or persons is None:
+    if related is None or persons is None:
         return False
     number, most = release.count.table, persons.table
-    if kept.relation == "same":
+    if related.relation == "same":
         return np.array_equal(number.key, most.key) and np.array_equal(number.count, most.count)
     return bool((number.count <= most.counts_at(number.key)).all())
 
@@ -451,11 +453,11 @@ def describe_prior(source: str) -> str:
     return f"that records and amounts of their release were estimated with a public prior: {source}"
 
 
-def describe_kept(kept: StatedKept) -> str:
+def describe_relation(related: StatedRelation) -> str:
     """Describe, for the card of the records, the persons of an earlier release."""
-    given = kept.release
+    given = related.release
     return (
-        f"{AGREES[kept.relation][:-1].replace('Records', 'that records')}, of digest "
+        f"{AGREES[related.relation][:-1].replace('Records', 'that records')}, of digest "
         f"{given.sha256}: the release spends {given.spent} for these, and {given.new}, charged "
         "once, for the amounts"
     )

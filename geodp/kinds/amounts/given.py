@@ -16,7 +16,7 @@ import numpy as np
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.amounts.kernels import LEAST, divide
-from geodp.kinds.amounts.kind import Relation, StatedKept
+from geodp.kinds.amounts.kind import Relation, StatedRelation
 from geodp.kinds.census.given import Given, open_given
 from geodp.privacy.event import Measurement
 from geodp.typing import IntArray, KeyArray
@@ -57,7 +57,7 @@ class Keeping(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class KeptPersons:
+class RelatedPersons:
     """The persons of an earlier release that records agree with.
 
     Attributes
@@ -75,9 +75,9 @@ class KeptPersons:
         return self.given.noise.write() if self.relation == "same" else ""
 
     @property
-    def stated(self) -> StatedKept:
+    def stated(self) -> StatedRelation:
         """What the index says of it."""
-        return StatedKept(self.relation, self.given.stated)
+        return StatedRelation(self.relation, self.given.stated)
 
     @property
     def fields(self) -> tuple[str, str, str]:
@@ -85,7 +85,7 @@ class KeptPersons:
         return self.given.stated.sha256, self.given.noise.write(), self.relation
 
 
-def keep_persons(keeping: Keeping, grid: Grid, event: Measurement) -> KeptPersons | None:
+def relate_persons(keeping: Keeping, grid: Grid, event: Measurement) -> RelatedPersons | None:
     """Open the given release; None without one.
 
     ``event``: of what is new. Raises UsageError as :func:`geodp.amounts.publish`.
@@ -98,11 +98,11 @@ def keep_persons(keeping: Keeping, grid: Grid, event: Measurement) -> KeptPerson
     if relation not in get_args(Relation):
         raise UsageError(RELATION)
     chosen: Relation = "same" if relation == "same" else "part"
-    return KeptPersons(open_given(path, source, grid, event), chosen)
+    return RelatedPersons(open_given(path, source, grid, event), chosen)
 
 
-def fit_kept(
-    key: KeyArray, sums: IntArray, number: IntArray, kept: KeptPersons, notches: int
+def fit_related(
+    key: KeyArray, sums: IntArray, number: IntArray, related: RelatedPersons, notches: int
 ) -> tuple[IntArray, IntArray]:
     """Fit records and sums of cells, so that runs of keys follow what was measured.
 
@@ -113,7 +113,7 @@ def fit_kept(
         The streams of sums, in notches.
     number : int64[cells]
         Records that the streams have.
-    kept : KeptPersons
+    related : RelatedPersons
     notches : int
         Of the span.
 
@@ -122,8 +122,8 @@ def fit_kept(
     number, total : int64[cells]
         Records, and sums from 0 to ``notches`` of each.
     """
-    persons = np.asarray(kept.given.release.table.counts_at(key), np.int64)
-    if kept.relation == "same":
+    persons = np.asarray(related.given.release.table.counts_at(key), np.int64)
+    if related.relation == "same":
         number = persons
     else:
         # What is too much in a cell is owed to those after it, as all roundings are.

@@ -146,7 +146,7 @@ Relation = Literal["same", "part"]
 
 
 @dataclass(frozen=True)
-class StatedKept:
+class StatedRelation:
     """What an index says of an earlier release of the same persons that records agree with.
 
     Attributes
@@ -176,7 +176,7 @@ class AmountsCard(TablesCard, kind="amounts"):
     files : tuple of File
         Tables with the numbers of all cells.
     prior : StatedAmountsPrior or None
-    kept : StatedKept or None
+    related : StatedRelation or None
         The earlier release in the folder ``given``, with whose persons records agree.
     """
 
@@ -184,12 +184,12 @@ class AmountsCard(TablesCard, kind="amounts"):
     amount: StatedAmount = field(metadata=before("guarantee"))
     guarantee: AmountsGuarantee
     prior: StatedAmountsPrior | None = None
-    kept: StatedKept | None = None
+    related: StatedRelation | None = None
 
     @property
     def enclosed(self) -> tuple[str, ...]:
         """The folder of the earlier release with whose persons records agree."""
-        return () if self.kept is None else (GIVEN,)
+        return () if self.related is None else (GIVEN,)
 
     def state_together(self, each: Measurement, total: Measurement) -> AmountsGuarantee:
         """State the guarantee of the periods of a series, of which one has this index.

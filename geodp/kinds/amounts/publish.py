@@ -17,7 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.kinds.amounts.amounts import Amounts, preview_amounts, with_drawn
 from geodp.kinds.amounts.declaring import AmountsPrior, AnyPrior, declare_prior
-from geodp.kinds.amounts.given import NOT_WITH, Keeping, keep_persons
+from geodp.kinds.amounts.given import NOT_WITH, Keeping, relate_persons
 from geodp.kinds.amounts.joint import require_columns
 from geodp.kinds.amounts.kind import Relation, StatedAmountsPrior
 from geodp.kinds.amounts.records import LIMITS, AmountRecords, read_records
@@ -260,7 +260,7 @@ def prepare_amounts(
     """
     bound = bound_weights([table], request.terms.contribution)
     plan = make_plan(table.axes, request, bound, means=means, share=share, keeping=keeping)
-    if plan.kept is not None and prior is not None:
+    if plan.related is not None and prior is not None:
         raise UsageError(NOT_WITH)
     require_exact(table, plan)
     stated = state_tables([table.records], request, table.facts)
@@ -306,9 +306,9 @@ def identify(streams: Sequence[AmountStream], plan: AmountDesign) -> bytes:
         ("max weight", plan.max_weight),
         ("whole", loss_fields(plan.whole)),
     )
-    if plan.kept is not None:
+    if plan.related is not None:
         # Another given release is another draw: one noise at two scales would give the amounts.
-        named += (("given", plan.kept.fields),)
+        named += (("given", plan.related.fields),)
     digests = [release_digest(counts, plan.method, event) for counts, event, _ in streams]
     return digest(LABEL, encode(named), *digests)
 
@@ -391,10 +391,10 @@ def make_plan(
     notches = scale.notches(of_records.width(method.min_share(grid, whole)))
     in_notches = ContributionBound(bound.value * notches, bound.stated_by, bound.layout)
     in_sums = make_event(grid, method, terms.bound(in_notches).share(part), origin)
-    kept = keep_persons(keeping, grid, whole)
-    if kept is not None:
-        whole = kept.given.add_loss(whole)
+    related = relate_persons(keeping, grid, whole)
+    if related is not None:
+        whole = related.given.add_loss(whole)
         part = in_sums.depending_on(whole).share
     return AmountDesign(
-        scale, method, whole, in_sums, of_classes, notches, edges, part, weight, kept
+        scale, method, whole, in_sums, of_classes, notches, edges, part, weight, related
     )

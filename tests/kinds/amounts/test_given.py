@@ -10,7 +10,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.kinds.amounts.given import Keeping, fit_kept, keep_persons
+from geodp.kinds.amounts.given import Keeping, fit_related, relate_persons
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests import command
@@ -62,7 +62,7 @@ def test_records_agree_and_both_losses_are_stated(earlier, later, relation):
     assert ((number * scale.lower <= total) & (total <= number * scale.upper)).all()
     assert not failed(later / relation / "public")
     assert release.index.guarantee.epsilon == release.count.event.describe()["epsilon"] == "3"
-    assert release.index.kept.release.new == "epsilon = 1"
+    assert release.index.related.release.new == "epsilon = 1"
     assert (later / relation / "public/given/release.json").read_bytes() == (
         earlier / relation / "public/release.json"
     ).read_bytes()
@@ -181,13 +181,15 @@ def test_one_record_costs_the_new_budget_and_no_more(tmp_path, amounts, times):
 @pytest.mark.parametrize("mean", [0.3, 3, 300])
 def test_runs_of_cells_follow_what_was_measured(earlier, relation, mean):
     """And what is released is possible, whatever was measured."""
-    kept = keep_persons(Keeping(earlier / relation, SOURCE, relation), GRID, publish().count.event)
+    kept = relate_persons(
+        Keeping(earlier / relation, SOURCE, relation), GRID, publish().count.event
+    )
     key = np.arange(256, dtype=np.uint64)
     draw, persons_there = np.random.default_rng(2), kept.given.release.table.counts_at(key)
     for notches in (1, 7, 1000):
         sums = draw.poisson(mean * notches, (2, 256)).astype(np.int64)
         measured = sums.sum(axis=0) // notches
-        number, total = fit_kept(key, sums, measured, kept, notches)
+        number, total = fit_related(key, sums, measured, kept, notches)
         assert ((number >= 0) & (number <= persons_there)).all()
         assert ((total >= 0) & (total <= notches * number)).all()
         if relation == "same":
@@ -240,10 +242,10 @@ def test_records_that_do_not_agree_are_found(later, relation):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda card: card["kept"].update(relation="part"),
-        lambda card: card["kept"]["release"].update(spent="epsilon = 1"),
-        lambda card: card["kept"]["release"].update(sha256="0" * 64),
-        lambda card: card.update(kept=None),
+        lambda card: card["related"].update(relation="part"),
+        lambda card: card["related"]["release"].update(spent="epsilon = 1"),
+        lambda card: card["related"]["release"].update(sha256="0" * 64),
+        lambda card: card.update(related=None),
     ],
     ids=["relation", "spent", "digest", "nothing"],
 )
