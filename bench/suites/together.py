@@ -17,6 +17,7 @@ import geodp
 from bench.inputs.public import load, load_households
 from bench.suites.households import MAX_SIZE
 from bench.suites.table import key_of, squares
+from bench.suites.together_more import compare_amounts, compare_sizes
 from bench.tables import fill, markdown, table
 from geodp.kinds.census.inputs import status_columns
 from geodp.kinds.census.kind import Column
@@ -28,7 +29,8 @@ Persons, sixteen parts of them by sex and age, and households, persons in these 
 outside, in the Kanto window, census 2020. Mean absolute errors in squares of 1, 16, 256 and 4,096
 cells, of releases apart with epsilon 1 each and of one release of the same epsilon in all, and
 their ratio. Then how many 95 % intervals hold the truth, and in brackets their median half width
-over the 95 % quantile of the errors."""
+over the 95 % quantile of the errors. Then the same ratios of households by size in one release, and
+of incomes that agree with a given map of persons, made up as for `amounts`."""
 
 SAVED = Path(__file__).parents[1] / "results" / "together.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "census.md"
@@ -227,12 +229,16 @@ def measure(data: Path | None, trials: int) -> dict[str, Any]:
         "intervals": [
             row for one, amounts in BUDGETS.items() for row in cover(tables, one, amounts)
         ],
+        "sizes": compare_sizes(data, trials),
+        "amounts": compare_amounts(data, trials),
     }
 
 
 TABLES: dict[str, Callable[[dict[str, Any]], list[dict[str, Any]]]] = {
     "errors": lambda result: result["errors"],
     "intervals": lambda result: result["intervals"],
+    "sizes": lambda result: result["sizes"],
+    "amounts": lambda result: result["amounts"],
 }
 
 

@@ -38,6 +38,7 @@ from geodp.privacy.loss import (
     ZeroConcentratedDP,
     amounts_of,
     compose,
+    epsilon_for,
 )
 from geodp.privacy.noise.law import (
     LARGEST_SCALE,
@@ -335,6 +336,28 @@ class Measurement(TableEvent):
             return replace(self, epsilon=None, rho=rho, delta=None, share=Fraction(1))
         assert self.epsilon is not None
         return replace(self, epsilon=self.epsilon * self.share, share=Fraction(1))
+
+    def with_rho(self, rho: Fraction) -> Measurement:
+        """Return the event with another rho; epsilon, if stated, follows at the same delta."""
+        epsilon = None if self.delta is None else epsilon_for(rho, self.delta)
+        return replace(self, rho=rho, epsilon=epsilon)
+
+    def part(self, share: Fraction) -> Measurement:
+        """Return the event of a part of the budget; of Gaussian noise, of its rho.
+
+        Examples
+        --------
+        >>> whole = Measurement.of("pyramid", Terms.of(rho="1/2", delta="1e-6", contribution=1), 1)
+        >>> part = Measurement.of("pyramid", Terms.of(rho="1/4", delta="1e-6", contribution=1), 1)
+        >>> whole.part(Fraction(1, 2)) == part
+        True
+        """
+        if share == 1:
+            return self
+        if self.rho is not None:
+            return self.with_rho(self.rho * share)
+        assert self.epsilon is not None
+        return replace(self, epsilon=self.epsilon * share)
 
     @property
     def bound(self) -> ContributionBound:

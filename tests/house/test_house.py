@@ -84,7 +84,9 @@ FLOORS = {
     "cli/commands": f"cli {CORE}",
     **dict.fromkeys(PARTS, CORE),
     **{f"{one}/commands": f"{one} cli {CORE}" for one in PARTS},
-    "kinds/amounts": f"kinds/amounts tools/explain kinds/selection kinds/series {CORE}",
+    "kinds/amounts": (
+        f"kinds/amounts kinds/census tools/explain kinds/selection kinds/series {CORE}"
+    ),
     "kinds/amounts/commands": f"kinds/amounts cli {CORE}",
     "kinds/amounts/running": (
         f"kinds/amounts kinds/selection kinds/selection/running kinds/series cli {CORE}"
@@ -103,7 +105,7 @@ FLOORS = {
     "kinds/flows/commands": f"kinds/flows kinds/selection/running cli {CORE}",
     "kinds/flows/running": f"kinds/flows kinds/selection kinds/selection/running cli {CORE}",
     "kinds/flows/kernels": "kernels",
-    "kinds/census": f"kinds/census tools/explain {CORE}",
+    "kinds/census": f"kinds/census kinds/households tools/explain {CORE}",
     "kinds/households": f"kinds/households tools/explain {CORE}",
     "local": f"local {CORE}",
     "local/kernels": "local/coins privacy kernels",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -17,7 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.opening import read_parquet
 from geodp.io.read.rows.decimals import GIVEN
-from geodp.io.verify.card import require
+from geodp.io.verify.card import read_card, require
 from geodp.io.verify.readback import explain_errors
 from geodp.io.write.view import View
 from geodp.kinds.amounts.comparison import compare_all
@@ -29,27 +29,32 @@ from geodp.kinds.amounts.kind import (
     SUM,
     AmountsCard,
     AmountsGuarantee,
+    Relation,
     StatedAmount,
     StatedAmountsPrior,
+    StatedRelation,
 )
 from geodp.kinds.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts, stream_event
 from geodp.kinds.amounts.numbers import AmountNumbers, CountRelease, SumRelease
 from geodp.kinds.amounts.scale import Scale, exact, show_number
 from geodp.kinds.amounts.streams import AmountDesign, ReleasedAmounts
+from geodp.kinds.census.census import choose_persons, digest_release
+from geodp.kinds.census.kind import StatedGiven
+from geodp.kinds.census.methods import GivenNoise
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import PRIOR_PUBLIC, PUBLIC_CARD, state_budget
 from geodp.release.composite import JointRelease, fill_tables
-from geodp.release.opening import open_release
+from geodp.release.opening import open_release, open_written
 from geodp.release.preview import preview_release
 from geodp.release.regional import Compared
 from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.reprs import one_line
 from geodp.table.counts import ReleasedTable
-from geodp.table.index import Constraint, Joint, Rebuilt, state_event
+from geodp.table.index import Constraint, Joint, Rebuilt, read_amounts, state_event
 from geodp.table.plain import write_plain
 from geodp.table.reading import StatedReading
 from geodp.typing import IntArray
@@ -80,6 +85,20 @@ BOTH_PROOF = (
 WEIGHTS_PROOF = "a record of weight w counts as w such records"
 """Addition to each proof where records have weights."""
 
+RELATED: Mapping[Relation, str] = {
+    "same": "The given release counts the same persons as this input, each of whom has one record, "
+    "was published, and was charged",
+    "part": "The given release counts all persons of this input, of whom a part have one record "
+    "each, was published, and was charged",
+}
+"""The assumption on the persons who were published before, by their relation."""
+
+AGREES: Mapping[Relation, str] = {
+    "same": "Records are the persons of the given release.",
+    "part": "Records are at most the persons of the given release.",
+}
+"""What holds in every cell, by the relation of records and persons."""
+
 CHOSEN = (
     "The clip, the step and the edges of classes were chosen without looking at the data, or by a "
     "selection with a charge of its own, which adds to that of this release."
@@ -92,10 +111,17 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
     """A release of amounts: its numbers agree in every area.
 
     Its attributes are those of :class:`geodp.kinds.amounts.numbers.AmountNumbers`: ``count``,
-    ``sum``, ``classes`` and ``index``.
+    ``sum``, ``classes`` and ``index``, and:
+
+    Attributes
+    ----------
+    given : Path or None
+        Public folder of the earlier release with whose persons records agree.
     """
 
     __repr__ = one_line
+
+    given: Path | None = field(default=None, repr=False)
 
     # The table of all numbers has as many rows as the release of records, and more columns.
     joint_rows: ClassVar[dict[str, int]] = {COUNT: 2}
@@ -106,9 +132,14 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         return {COUNT: self.count}
 
     @property
+    def enclosed(self) -> dict[str, Path]:
+        """The public folder of the earlier release that a copy of is enclosed, by its name."""
+        return {} if self.given is None else dict.fromkeys(self.index.enclosed, self.given)
+
+    @property
     def constraints(self) -> tuple[Constraint[Amounts], ...]:
         """Sentences that hold in every cell, with their checks."""
-        return list_constraints(self.index.amount)
+        return list_constraints(self.index.amount, self.index.related)
 
     def compare_all(
         self,
@@ -163,7 +194,9 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         )
         share = exact(amount.share or 1, "share") if amount.notches else Fraction(0)
         number = max(len(amount.edges) - 1, 0)
-        counting = CountOfAmounts.of(method.pyramid, number, share, amount.notches or 1)
+        related = self._state_relation(method, event, share)
+        noise = method.given if related is not None and related.relation == "same" else ""
+        counting = CountOfAmounts.of(method.pyramid, number, share, amount.notches or 1, noise)
         whole = replace(event, mechanism=method.pyramid.spec)
         # What the records state beyond the index: that their own card is public, and the identity.
         known = (PUBLIC_CARD, *whole.not_protected)
@@ -172,14 +205,42 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
             for fact in self.count.card().guarantee.not_protected
             if fact not in known and not fact.startswith(IDENTITY)
         )
-        if not (amount.notches and amount.edges):
+        if not (amount.notches and amount.edges) and related is None:
             amount = replace(amount, share=None)
         return Rebuilt(
-            make_index(whole, amount, facts, prior),
+            make_index(whole, amount, facts, prior, related),
             {COUNT: replace(event, mechanism=counting.spec)},
-            (*list_facts(amount, scale, prior), describe_identity(self.drawn, amount, prior)),
-            whole.loss,
+            (
+                *list_facts(amount, scale, prior, related),
+                describe_identity(self.drawn, amount, prior),
+            ),
+            (whole if related is None else whole.part(share)).loss,
         )
+
+    def _state_relation(
+        self, method: CountOfAmounts, event: Measurement, share: Fraction
+    ) -> StatedRelation | None:
+        """State the enclosed release that records agree with; VerificationError for another."""
+        stated = self.index.related
+        other = Rule("amounts-given-differs", "The records were not made of the enclosed release.")
+        if self.given is None or stated is None:
+            require(not method.given and self.given is None and stated is None, other)
+            return None
+        persons = choose_persons(open_written(self.given))
+        require(persons is not None and isinstance(persons.event, Measurement), other)
+        assert persons is not None
+        own = cast(Measurement, persons.event)
+        noise = GivenNoise.of(own).write() if stated.relation == "same" else ""
+        require(method.given == noise, other)
+        card: Any = read_card(self.given)
+        new, amounts = event.part(share), read_amounts(card.guarantee)
+        name, total = ("epsilon", event.epsilon) if event.rho is None else ("rho", event.rho)
+        amount = amounts[name]
+        require(amount is not None and share < 1 and total == amount / (1 - share), other)
+        # Where it was charged, only the operator knows.
+        source = stated.release.source
+        found = StatedGiven(digest_release(self.given), card.guarantee.spends, new.spends, source)
+        return StatedRelation(stated.relation, found)
 
 
 def preview_amounts(
@@ -193,9 +254,11 @@ def preview_amounts(
     """Make the release of no records, with cards and closed forms of the real one."""
     event, scale, method = design.whole, design.scale, design.method
     number = max(len(design.edges) - 1, 0)
-    counting = CountOfAmounts.of(method, number, design.share, design.notches or 1)
+    related = None if design.related is None else design.related.stated
+    noise = "" if design.related is None else design.related.noise
+    counting = CountOfAmounts.of(method, number, design.share, design.notches or 1, noise)
     amount = state_amount(design)
-    facts = (*facts, *list_facts(amount, scale, prior))
+    facts = (*facts, *list_facts(amount, scale, prior, related))
     common = (request.terms.people, facts, reading, request.metadata)
     event_of_counts = replace(event, mechanism=counting.spec)
     count = preview_release(grid, counting, event_of_counts, *common, made=CountRelease)
@@ -209,7 +272,8 @@ def preview_amounts(
     classes: tuple[ReleasedTable, ...] = ()
     if design.of_classes is not None:
         classes = (ReleasedTable(grid, *empty, design.of_classes),) * number
-    return Amounts(count, total, classes, make_index(event, amount, facts, prior))
+    given = None if design.related is None else design.related.given.folder
+    return Amounts(count, total, classes, make_index(event, amount, facts, prior, related), given)
 
 
 def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
@@ -250,13 +314,16 @@ def state_amount(design: AmountDesign) -> StatedAmount:
         step=show_number(scale.step),
         notches=design.notches or None,
         edges=tuple(show_number((scale.lower + edge) * scale.step) for edge in design.edges),
-        share=str(design.share) if design.of_sums and design.of_classes else None,
+        share=str(design.share) if design.divides else None,
         max_weight=design.max_weight if design.max_weight > 1 else None,
     )
 
 
 def list_facts(
-    amount: StatedAmount, scale: Scale, prior: StatedAmountsPrior | None
+    amount: StatedAmount,
+    scale: Scale,
+    prior: StatedAmountsPrior | None,
+    related: StatedRelation | None = None,
 ) -> tuple[str, ...]:
     """List what the card of the records states as public of the amount; ``scale``: its scale."""
     facts = [CLIPPED.format(amount.lower, amount.upper), describe_release(scale)]
@@ -266,6 +333,8 @@ def list_facts(
         facts.append(GIVEN.format(amount.max_weight))
     if prior is not None:
         facts.append(describe_prior(prior.source))
+    if related is not None:
+        facts.append(describe_relation(related))
     return tuple(facts)
 
 
@@ -274,14 +343,16 @@ def make_index(
     amount: StatedAmount,
     facts: tuple[str, ...],
     prior: StatedAmountsPrior | None,
+    related: StatedRelation | None = None,
 ) -> AmountsCard:
     """Make the index of a release that is not drawn yet; ``event``: of all numbers together."""
     return AmountsCard.state(
         event,
         amount=amount,
-        guarantee=state_guarantee(event, amount, facts, prior),
-        constraints=tuple(one.sentence for one in list_constraints(amount)),
+        guarantee=state_guarantee(event, amount, facts, prior, related),
+        constraints=tuple(one.sentence for one in list_constraints(amount, related)),
         prior=prior,
+        related=related,
     )
 
 
@@ -290,10 +361,11 @@ def state_guarantee(
     amount: StatedAmount,
     facts: tuple[str, ...],
     prior: StatedAmountsPrior | None,
+    related: StatedRelation | None = None,
 ) -> AmountsGuarantee:
     """State the guarantee of all numbers together."""
     source = (STREAMS_PROOF if amount.notches else CLASSES_PROOF).format("the whole budget")
-    if amount.share is not None:
+    if amount.share is not None and related is None:
         proofs = [one.format("all of this part") for one in (STREAMS_PROOF, CLASSES_PROOF)]
         source = BOTH_PROOF.format(*proofs)
     if amount.max_weight is not None:
@@ -303,6 +375,10 @@ def state_guarantee(
     assumed = [bound, Assumption("amounts", CHOSEN, "operator")]
     if prior is not None:
         assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior.source))
+    if related is not None:
+        assumed.append(
+            Assumption("given", RELATED[related.relation], "operator", related.release.source)
+        )
     return AmountsGuarantee(
         **state_event(event, "any result of these numbers together"),
         source=source,
@@ -311,14 +387,30 @@ def state_guarantee(
     )
 
 
-def list_constraints(amount: StatedAmount) -> tuple[Constraint[Amounts], ...]:
+def list_constraints(
+    amount: StatedAmount, related: StatedRelation | None = None
+) -> tuple[Constraint[Amounts], ...]:
     """List what holds in every cell; then it does in every area, which is a sum of cells."""
     means = f"The mean is from {amount.lower} to {amount.upper}, in {amount.unit}."
     classes = "Records are the sum of the records of all classes."
+    agreed = [] if related is None else [Constraint(AGREES[related.relation], _agree)]
     return (
         *([Constraint(means, _are_within_clip)] if amount.notches else []),
         *([Constraint(classes, _are_sums)] if amount.edges else []),
+        *agreed,
     )
+
+
+def _agree(release: Amounts) -> bool:
+    """Test whether records of every cell are the given persons, or at most these."""
+    related = release.index.related
+    persons = None if release.given is None else choose_persons(open_written(release.given))
+    if related is None or persons is None:
+        return False
+    number, most = release.count.table, persons.table
+    if related.relation == "same":
+        return np.array_equal(number.key, most.key) and np.array_equal(number.count, most.count)
+    return bool((number.count <= most.counts_at(number.key)).all())
 
 
 def _are_within_clip(release: Amounts) -> bool:
@@ -361,6 +453,16 @@ def describe_prior(source: str) -> str:
     return f"that records and amounts of their release were estimated with a public prior: {source}"
 
 
+def describe_relation(related: StatedRelation) -> str:
+    """Describe, for the card of the records, the persons of an earlier release."""
+    given = related.release
+    return (
+        f"{AGREES[related.relation][:-1].replace('Records', 'that records')}, of digest "
+        f"{given.sha256}: the release spends {given.spent} for these, and {given.new}, charged "
+        "once, for the amounts"
+    )
+
+
 def describe_identity(
     drawn: ReleasedAmounts, amount: StatedAmount, prior: StatedAmountsPrior | None
 ) -> str:
@@ -378,20 +480,21 @@ def describe_identity(
 def open_amounts(folder: Path, card: AmountsCard) -> Amounts:
     """Open a release from its public folder."""
     count = open_release(folder / COUNT)
-    empty = reopen(count, card)
+    given = next((folder / name for name in card.enclosed), None)
+    empty = reopen(count, card, given)
     with explain_errors(folder):
         drawn = read_drawn(folder, empty)
     opened = with_drawn(empty, drawn, None)
     # The records come with a card of their own; nothing of it is made again.
-    return Amounts(count, opened.sum, opened.classes, card)
+    return replace(opened, count=count, index=card)
 
 
-def reopen(count: Release, card: AmountsCard) -> Amounts:
+def reopen(count: Release, card: AmountsCard, given: Path | None = None) -> Amounts:
     """Make the release without sums and classes that goes with released records."""
     event, method = cast(Measurement, count.event), cast(CountOfAmounts, count.method)
     none = np.empty(0, np.int64)
     empty: tuple[Any, IntArray] = (none.astype(np.uint64), none)
-    made = Amounts(count, None, (), card)
+    made = Amounts(count, None, (), card, given)
     total: Release | None = None
     classes: tuple[ReleasedTable, ...] = ()
     share = exact(card.amount.share or 1, "share")
@@ -406,7 +509,7 @@ def reopen(count: Release, card: AmountsCard) -> Amounts:
         rest = 1 - share if card.amount.notches else share
         one = ReleasedTable(count.grid, *empty, stream_event(event, method.pyramid, rest, 1))
         classes = (one,) * (len(card.amount.edges) - 1)
-    return Amounts(count, total, classes, card)
+    return Amounts(count, total, classes, card, given)
 
 
 def read_drawn(folder: Path, release: Amounts) -> ReleasedAmounts:

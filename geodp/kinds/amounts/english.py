@@ -50,6 +50,8 @@ PAGE: Mapping[str, str] = {
     "heading_always": "What always holds",
     "always_means": "In every area the sum divided by the count is the mean, and it lies from "
     "{lower} to {upper} ({unit}).",
+    "always_same": "In every area the count is the number of persons of the given release.",
+    "always_part": "In every area the count is at most the number of persons of the given release.",
     "always_classes": "In every area the records of all classes add up to its count.",
     "files_table": "Tables and maps of all numbers; the folder of records has more files for GIS",
 }

@@ -173,7 +173,9 @@ def _smallest(u: FloatArray, v: FloatArray, of_u: FloatArray, of_v: FloatArray) 
     return np.clip(p, 0.0, 1.0)
 
 
-def estimate_streams(both: SumMargins, scale: Scale, count: Ends) -> dict[str, Ends]:
+def estimate_streams(
+    both: SumMargins, scale: Scale, count: Ends, *, known: bool = False
+) -> dict[str, Ends]:
     """Estimate sum and mean of two streams.
 
     Parameters
@@ -183,6 +185,8 @@ def estimate_streams(both: SumMargins, scale: Scale, count: Ends) -> dict[str, E
     scale : Scale
     count : (float64[n], float64[n], float64[n])
         Released records, and the ends of their intervals: their amounts are within the clip.
+    known : bool
+        Whether records have noise of their own, as they were published before.
 
     Returns
     -------
@@ -194,10 +198,25 @@ def estimate_streams(both: SumMargins, scale: Scale, count: Ends) -> dict[str, E
     least = np.minimum(lower * count[1], lower * count[2])
     most = np.maximum(upper * count[1], upper * count[2])
     mean = tuple(lower + (upper - lower) * one for one in share)
+    if known:
+        ends = multiply(count, (mean[0], mean[1], mean[2]), ends[0])
     return {
         "sum": (ends[0], np.maximum(ends[1], least), np.minimum(ends[2], most)),
         "mean": (mean[0], mean[1], mean[2]),
     }
+
+
+def multiply(count: Ends, mean: Ends, value: FloatArray) -> Ends:
+    """Return a sum as the product of records and a mean, whose noise is independent.
+
+    ``value``: float64[n], of the product. Margins are recovered as those of sums are.
+    """
+    n, m, size = count[0], mean[0], np.abs(mean[0])
+    # A negative mean turns the interval of the records round.
+    fewer = np.where(m >= 0, n - count[1], count[2] - n)
+    more = np.where(m >= 0, count[2] - n, n - count[1])
+    down, up = np.hypot(n * (m - mean[1]), size * fewer), np.hypot(n * (mean[2] - m), size * more)
+    return value, value - down, value + up
 
 
 @dataclass(frozen=True, eq=False)

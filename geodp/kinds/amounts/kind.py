@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+from geodp.kinds.census.kind import GIVEN, StatedGiven
 from geodp.privacy.event import Measurement
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.table.index import OF_PERIOD, PeriodsCard, TablesCard, TablesGuarantee, Together
@@ -46,7 +47,7 @@ class StatedAmount:
     edges : tuple of str
         Of classes, in units; empty without classes.
     share : str or None
-        Part of the budget for sums, where classes have the rest.
+        Part of the budget for sums, where classes, or a given release, have the rest.
     max_weight : int or None
         Largest weight of a record, which counts as so many; None without weights.
     """
@@ -140,6 +141,25 @@ class StatedAmountsPrior:
         return any(level.reliability > 0 for one in self.streams for level in one.levels)
 
 
+Relation = Literal["same", "part"]
+"""Whether every person of a given release has one record, or a part of them."""
+
+
+@dataclass(frozen=True)
+class StatedRelation:
+    """What an index says of an earlier release of the same persons that records agree with.
+
+    Attributes
+    ----------
+    relation : {"same", "part"}
+        See :data:`Relation`; the operator vouches for it.
+    release : StatedGiven
+    """
+
+    relation: Relation
+    release: StatedGiven
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AmountsCard(TablesCard, kind="amounts"):
     """The contents of ``amounts.json``.
@@ -156,12 +176,20 @@ class AmountsCard(TablesCard, kind="amounts"):
     files : tuple of File
         Tables with the numbers of all cells.
     prior : StatedAmountsPrior or None
+    related : StatedRelation or None
+        The earlier release in the folder ``given``, with whose persons records agree.
     """
 
     schema: Literal["geodp-amounts-1"]
     amount: StatedAmount = field(metadata=before("guarantee"))
     guarantee: AmountsGuarantee
     prior: StatedAmountsPrior | None = None
+    related: StatedRelation | None = None
+
+    @property
+    def enclosed(self) -> tuple[str, ...]:
+        """The folder of the earlier release with whose persons records agree."""
+        return () if self.related is None else (GIVEN,)
 
     def state_together(self, each: Measurement, total: Measurement) -> AmountsGuarantee:
         """State the guarantee of the periods of a series, of which one has this index.

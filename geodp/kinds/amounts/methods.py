@@ -9,6 +9,9 @@ from typing import ClassVar
 
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
+from geodp.kinds.census.methods import GivenNoise
+from geodp.mechanisms import find_method
+from geodp.mechanisms.base import Method
 from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
 from geodp.privacy.event import Guarantee, Measurement
 
@@ -113,11 +116,15 @@ class CountOfAmounts(OfStreams):
         Part of the budget for sums.
     notches : int
         Of the span, in which the streams of sums are measured; 1 without sums.
+    given : str
+        Of records that are persons who were published before, what
+        :meth:`geodp.kinds.census.methods.GivenNoise.write` has written; empty: measured ones.
     """
 
     classes: int = 0
     share: Fraction = Fraction(1)
     notches: int = 1
+    given: str = ""
 
     name: ClassVar[str] = "count-of-amounts"
     title: ClassVar[str] = (
@@ -129,14 +136,20 @@ class CountOfAmounts(OfStreams):
     )
 
     @classmethod
-    def of(cls, pyramid: Pyramid, classes: int, share: Fraction, notches: int) -> CountOfAmounts:
+    def of(
+        cls, pyramid: Pyramid, classes: int, share: Fraction, notches: int, given: str = ""
+    ) -> CountOfAmounts:
         """Make the method of records of streams that a pyramid measures."""
-        return cls(pyramid.setting, pyramid.chain, pyramid.shares, classes, share, notches)
+        return cls(pyramid.setting, pyramid.chain, pyramid.shares, classes, share, notches, given)
 
     def list_postprocessing(self) -> tuple[str, ...]:
         """List the steps after the noise with these settings, a sentence each."""
         steps = []
-        if self.share > 0:
+        if self.given:
+            steps.append(
+                "Records are the persons of an earlier release, which are kept as they are."
+            )
+        elif self.share > 0:
             steps.append(
                 "Records are the sum of both streams of amounts, divided by the span of the clip, "
                 "rounded systematically along the line of keys with one random number of the "
@@ -163,17 +176,33 @@ class CountOfAmounts(OfStreams):
 
         Records of streams of sums are rounded to whole ones, which adds to them.
         """
+        if self.given:
+            before, own = self._before(event)
+            found = before.tree_variance(grid, own)
+            assert found is not None  # as a given release has closed forms
+            return found
         number, unit = self._summed[0], float(self.notches)
         factors, rounding = (number / unit**2, number / unit**4), ROUNDING * (self.share > 0)
         return _scale(self.pyramid, grid, self._stream(event), factors, rounding)
 
-    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
+    def _before(self, event: Measurement) -> tuple[Method[Measurement], Measurement]:
+        """Return the method and the event of persons who were published before."""
+        own = GivenNoise.read(self.given).event(event)
+        return find_method(own.mechanism), own
+
+    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float] | None:
         """Bound bias and root-mean-square error of an isolated cell, in counts."""
+        if self.given:
+            before, own = self._before(event)
+            return before.isolated_cell(grid, own)
         cell, factor = self.pyramid.isolated_cell(grid, self._stream(event)), self._bound
         return {name: factor * value for name, value in cell.items()}
 
-    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
+    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]] | None:
         """Bound the clamp's loss: what a node's occupied children lose to empty siblings."""
+        if self.given:
+            before, own = self._before(event)
+            return before.clamp_losses(grid, own)
         losses, factor = self.pyramid.clamp_losses(grid, self._stream(event)), self._bound
         return [(factor * mean, factor * sd) for mean, sd in losses]
 

@@ -305,6 +305,11 @@ class AmountNumbers:
         both, classes = (None if one is None else one.noise() for one in margins)
         return {COUNT: count} | self._ends(count, both, classes)
 
+    @property
+    def _counts_persons(self) -> bool:
+        """Whether records are persons who were published before."""
+        return bool(cast(CountOfAmounts, self.count.method).given)
+
     def _both(self, places: list[Region] | KeyArray, interval: str = USUAL) -> SumMargins | None:
         """Return both streams of regions or cells in records, with margins; None without sums."""
         if self.sum is None:
@@ -337,7 +342,7 @@ class AmountNumbers:
         found: dict[str, Ends] = {}
         if both is not None:
             assert count is not None
-            found |= estimate_streams(both, self.scale, count)
+            found |= estimate_streams(both, self.scale, count, known=self._counts_persons)
         if classes is not None:
             found[MEDIAN] = AmountClasses(self.edges, classes).quantile(0.5)
         return found

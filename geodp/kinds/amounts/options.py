@@ -85,6 +85,31 @@ PUBLISHED = joined(
 )
 """Options of what is released of amounts, and with which method."""
 
+KEPT = grouped(
+    "Privacy",
+    Option(
+        "--given",
+        "Folder of an earlier release of the same persons, a map or a census. Its counts of "
+        "persons are kept to the last cell, and the whole budget goes to the amounts.",
+        metavar="RELEASE",
+        excludes=("classes", "prior"),
+    ),
+    Option(
+        "--given-source",
+        "Where the given release was published and charged, which amounts.json quotes. A release "
+        "whose card states a charge to a ledger needs none.",
+        needs=("given",),
+    ),
+    Option(
+        "--relation",
+        "With --given, which you assert: every person has one record (same), so that records are "
+        "its persons; or a part of them has one each (part), so that no cell has more.",
+        choices=("same", "part"),
+        needs=("given",),
+    ),
+)
+"""Options of an earlier release of the same persons."""
+
 SERIES = joined(PERIODS, PERSON_IN, PUBLISHED)
 """Options of amounts of several periods."""
 

@@ -208,6 +208,8 @@ def _always_section(release: AmountNumbers, page: Page) -> Html:
     amount = release.index.amount
     names = ["always_means"] if release.sum is not None else []
     names += ["always_classes"] if release.classes else []
+    related = release.index.related
+    names += [] if related is None else [f"always_{related.relation}"]
     facts = {"lower": amount.lower, "upper": amount.upper, "unit": amount.unit}
     return join(element("p", page[name].format(**facts)) for name in names)
 
@@ -224,6 +226,10 @@ def explain_amounts(card: AmountsCard, language: str) -> Explanation:
     if (period := find_period(card.guarantee.not_protected)) is not None:
         named = {"time": period.time, "first": period.first, "last": period.last}
         together.insert(0, page.write("amounts_period", number=int(period.number), **named))
+    if card.related is not None:
+        given = card.related.release
+        named = {"spent": given.spent, "new": given.new}
+        together.append(page.write(f"amounts_given_{card.related.relation}", **named))
     return _write_page(page, title, card, together, "amounts")
 
 

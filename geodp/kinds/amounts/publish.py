@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +17,9 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.kinds.amounts.amounts import Amounts, preview_amounts, with_drawn
 from geodp.kinds.amounts.declaring import AmountsPrior, AnyPrior, declare_prior
+from geodp.kinds.amounts.given import NOT_WITH, Keeping, relate_persons
 from geodp.kinds.amounts.joint import require_columns
-from geodp.kinds.amounts.kind import StatedAmountsPrior
+from geodp.kinds.amounts.kind import Relation, StatedAmountsPrior
 from geodp.kinds.amounts.records import LIMITS, AmountRecords, read_records
 from geodp.kinds.amounts.scale import exact
 from geodp.kinds.amounts.streams import (
@@ -48,6 +50,9 @@ from geodp.table.counts import CountTable
 LABEL = b"geodp amounts identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
 
+NOTHING_KEPT = Keeping()
+"""No given release."""
+
 VERSION = 1
 """Version of how sums and classes are made of the streams."""
 
@@ -69,6 +74,9 @@ def publish(
     method: str | None = None,
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
+    given: str | Path | None = None,
+    given_source: str | None = None,
+    relation: Relation | None = None,
     **options: Any,
 ) -> Amounts:
     """Release how many records there are in every cell, and the sum, mean and median of amounts.
@@ -97,6 +105,16 @@ def publish(
     prior_source : str, optional
         Where the prior was published, as text that the card quotes. With it you vouch that the
         prior is public. A release that was charged to a ledger needs none.
+    given : path, optional
+        Folder of an earlier public release of the same persons: a map, or a census. Its counts of
+        persons are kept, to the last cell, and the whole budget goes to the amounts. The new
+        release holds both, and states the loss of both.
+    given_source : str, optional
+        Where the given release was published and charged, which the index quotes. Not needed where
+        its card states a charge to a ledger.
+    relation : {"same", "part"}, optional
+        With a given release: whether every person has one record, so that records are its persons,
+        or a part of them, such as earners, so that no cell has more. You vouch for it.
     contribution
         Most records of one person: with ``person`` the first ones count, otherwise you vouch for
         it.
@@ -139,7 +157,13 @@ def publish(
     read = partial(read_records, contribution=request.terms.contribution)
     table = read_input(data, AmountTable, read, grid=grid, **options)
     prepared = prepare_amounts(
-        table, request, means=means, share=share, prior=prior, prior_source=prior_source
+        table,
+        request,
+        means=means,
+        share=share,
+        prior=prior,
+        prior_source=prior_source,
+        keeping=Keeping(given, given_source, relation),
     )
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
@@ -214,7 +238,7 @@ def name_release(plan: AmountDesign) -> Measurement:
     """Return the event of everything together, with the release's name for the ledger."""
     parts = (["sums"] if plan.of_sums else []) + (["classes"] if plan.of_classes else [])
     name = f"{plan.method.spec} of {' and '.join(parts)} of amounts"
-    return replace(plan.whole, mechanism=name)
+    return replace(plan.measured, mechanism=name)
 
 
 def prepare_amounts(
@@ -225,6 +249,7 @@ def prepare_amounts(
     share: Any = "1/2",
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
+    keeping: Keeping = NOTHING_KEPT,
 ) -> Prepared[AmountsDesign, Amounts]:
     """Do everything of :func:`publish` that comes before the charge.
 
@@ -234,12 +259,14 @@ def prepare_amounts(
         See :func:`publish`.
     """
     bound = bound_weights([table], request.terms.contribution)
-    plan = make_plan(table.axes, request, bound, means=means, share=share)
+    plan = make_plan(table.axes, request, bound, means=means, share=share, keeping=keeping)
+    if plan.related is not None and prior is not None:
+        raise UsageError(NOT_WITH)
     require_exact(table, plan)
     stated = state_tables([table.records], request, table.facts)
     known = declare_prior(find_released([table], prior), plan, prior, prior_source)
     inputs = AmountsInputs(*stated, bound, None if known is None else known.state())
-    design = design_amounts(table.axes, request, inputs, means=means, share=share)
+    design = design_amounts(table.axes, request, inputs, means=means, share=share, keeping=keeping)
     return prepare_table(design, table, known)
 
 
@@ -279,6 +306,9 @@ def identify(streams: Sequence[AmountStream], plan: AmountDesign) -> bytes:
         ("max weight", plan.max_weight),
         ("whole", loss_fields(plan.whole)),
     )
+    if plan.related is not None:
+        # Another given release is another draw: one noise at two scales would give the amounts.
+        named += (("given", plan.related.fields),)
     digests = [release_digest(counts, plan.method, event) for counts, event, _ in streams]
     return digest(LABEL, encode(named), *digests)
 
@@ -291,10 +321,16 @@ def bound_weights(tables: Sequence[AmountTable], contribution: int | None) -> Co
 
 
 def design_amounts(
-    axes: AmountAxes, request: Request, inputs: AmountsInputs, *, means: bool, share: Any
+    axes: AmountAxes,
+    request: Request,
+    inputs: AmountsInputs,
+    *,
+    means: bool,
+    share: Any,
+    keeping: Keeping = NOTHING_KEPT,
 ) -> AmountsDesign:
     """Design a release from public things alone; raises UsageError as :func:`publish` does."""
-    plan = make_plan(axes, request, inputs.bound, means=means, share=share)
+    plan = make_plan(axes, request, inputs.bound, means=means, share=share, keeping=keeping)
     preview = preview_amounts(
         plan, axes.grid, request, inputs.facts, inputs.readings[0], inputs.prior
     )
@@ -322,11 +358,19 @@ def require_exact(table: AmountTable, plan: AmountDesign) -> None:
 
 
 def make_plan(
-    axes: AmountAxes, request: Request, bound: ContributionBound, *, means: bool, share: Any
+    axes: AmountAxes,
+    request: Request,
+    bound: ContributionBound,
+    *,
+    means: bool,
+    share: Any,
+    keeping: Keeping = NOTHING_KEPT,
 ) -> AmountDesign:
     """Divide the budget among sums and classes, and choose the notches of sums."""
     method = choose_pyramid(request.method, "Amounts")
     scale, edges, grid = axes.scale, axes.edges, axes.grid
+    if keeping.path is not None and (edges or not means or axes.max_weight > 1):
+        raise UsageError(NOT_WITH)
     terms = request.terms.bound(bound)
     if not means and not edges:
         raise UsageError(
@@ -347,4 +391,10 @@ def make_plan(
     notches = scale.notches(of_records.width(method.min_share(grid, whole)))
     in_notches = ContributionBound(bound.value * notches, bound.stated_by, bound.layout)
     in_sums = make_event(grid, method, terms.bound(in_notches).share(part), origin)
-    return AmountDesign(scale, method, whole, in_sums, of_classes, notches, edges, part, weight)
+    related = relate_persons(keeping, grid, whole)
+    if related is not None:
+        whole = related.given.add_loss(whole)
+        part = in_sums.depending_on(whole).share
+    return AmountDesign(
+        scale, method, whole, in_sums, of_classes, notches, edges, part, weight, related
+    )

@@ -25,6 +25,7 @@ import numpy as np
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels.key_lists import find
+from geodp.kinds.amounts.given import RelatedPersons, fit_related
 from geodp.kinds.amounts.kernels import LEAST, divide, merge, settle
 from geodp.kinds.amounts.scale import Scale
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -208,6 +209,9 @@ class AmountDesign:
         Part of the budget for sums.
     max_weight : int
         Largest weight of a record; 1 without weights.
+    related : RelatedPersons or None
+        The persons of an earlier release that records agree with; the event of everything is then
+        of both.
     """
 
     scale: Scale
@@ -219,6 +223,17 @@ class AmountDesign:
     edges: tuple[int, ...]
     share: Fraction
     max_weight: int = 1
+    related: RelatedPersons | None = None
+
+    @property
+    def measured(self) -> Measurement:
+        """Event of what is measured, which is charged."""
+        return self.whole if self.related is None else self.whole.part(self.share)
+
+    @property
+    def divides(self) -> bool:
+        """Whether sums have a part of the budget, beside classes or a given release."""
+        return self.related is not None or bool(self.of_sums and self.of_classes)
 
     @property
     def number(self) -> int:
@@ -283,7 +298,9 @@ def release_streams(
     if design.of_sums is not None:
         with key.derive(WHOLE) as own:
             offset = draw_one_below(design.notches, own, Stream.ROUNDING)
-    cells, each = align(released)
+    persons = [] if design.related is None else [design.related.given.release.table]
+    cells, each = align([*released, *persons])
+    each = each[: len(released)]
     sums = 0 if design.of_sums is None else 2
     fitted = fit(cells, each[:sums], each[sums:], design, offset)
     return replace(fitted, learned=tuple(learned))
@@ -347,8 +364,11 @@ def fit(
     """
     if not len(sums):
         return ReleasedAmounts(key, classes.sum(axis=0), None, classes)
+    measured = sums.copy() if design.related is not None else sums
     number, total = sums
     settle(number, total, design.notches, offset, number, total)
+    if design.related is not None:
+        number, total = fit_related(key, measured, number, design.related, design.notches)
     given = np.empty_like(classes)
     if len(classes):
         near = np.maximum(classes.mean(axis=1), LEAST)

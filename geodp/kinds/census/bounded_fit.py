@@ -1,8 +1,9 @@
 """Fit whole counts within bounds: households, and the parts of household status.
 
-Households, their other members and persons outside were measured with equal noise. Persons outside
-are fitted first, at most as many as there are persons, and then the households: each has a person,
-and none more than the largest size.
+Households, those of every further size or more, other members and persons outside were measured
+with equal noise. Persons outside are fitted first, at most as many as there are persons, and then
+the households, those of two or more, and so on: each has a person, none more than the largest size,
+and households of more persons are at most as many as those of fewer.
 """
 
 from __future__ import annotations
@@ -44,16 +45,17 @@ def fit_status(
     persons: Sequence[IntArray],
     max_size: int,
 ) -> IntArray:
-    """Divide the persons of cells: int64[cells, 3].
+    """Divide the persons of cells: int64[cells, parts].
 
     Parameters
     ----------
     children : sequence of NodeChildren
         By level, the root first and the cells last, as all others.
-    uniform : sequence of float64[2, m]
+    uniform : sequence of float64[parts - 1, m]
         Random numbers in [0, 1) of the open nodes above, for rounding.
     levels : sequence of Measured
-        Estimates of households, of their other members, and of persons outside, from below.
+        Estimates from below: of households, of those of every further size or more, of all other
+        members, and of persons outside.
     persons : sequence of int64[n]
         Released persons.
     max_size : int
@@ -61,21 +63,41 @@ def fit_status(
 
     Returns
     -------
-    int64[cells, 3]
-        Households, their other members, and persons outside. The first are at most as many as the
-        persons in households, who are at most ``max_size`` for each.
+    int64[cells, parts]
+        In the order of the estimates. Households are at most as many as the persons in them, who
+        are at most ``max_size`` for each.
     """
     variance, z = [one.variance for one in levels], [one.z for one in levels]
-    # Equal noise: each of three takes the same of what they lack together, and of two, too.
-    goals = [one[:, 2] + (n - one.sum(axis=1)) / 3 for one, n in zip(z, persons, strict=True)]
+    parts = z[0].shape[1]
     bounds = [(np.zeros_like(one), one) for one in persons]
+    goals = _share_lack(z, persons, -1)
     outside = divide(children, [one[0] for one in uniform], goals, variance, bounds)
-    inside = [one - some for one, some in zip(persons, outside, strict=True)]
-    goals = [one[:, 0] + (n - one[:, :2].sum(axis=1)) / 2 for one, n in zip(z, inside, strict=True)]
-    least = _sum_up(children, inside, -(-inside[-1] // max_size))
-    bounds = [*zip(least, inside, strict=True)]
-    homes = divide(children, [one[1] for one in uniform], goals, variance, bounds)
-    return np.stack([homes[-1], inside[-1] - homes[-1], outside[-1]], axis=1)
+    left = [one - some for one, some in zip(persons, outside, strict=True)]
+    found, most = list[IntArray](), left[-1]
+    for number in range(parts - 2):
+        # Who is left has a place in the households that are counted last.
+        size = max_size - number
+        bounds = [
+            *zip(
+                _sum_up(children, left, -(-left[-1] // size)),
+                _sum_up(children, left, np.minimum(left[-1], most)),
+                strict=True,
+            )
+        ]
+        goals = _share_lack([one[:, number:-1] for one in z], left, 0)
+        homes = divide(children, [one[number + 1] for one in uniform], goals, variance, bounds)
+        left = [one - some for one, some in zip(left, homes, strict=True)]
+        most = homes[-1]
+        found.append(most)
+    return np.stack([*found, left[-1], outside[-1]], axis=1)
+
+
+def _share_lack(z: Sequence[FloatArray], total: Sequence[IntArray], part: int) -> list[FloatArray]:
+    """Return estimates of one part, which takes its share of what all lack of a total."""
+    # Equal noise: each takes the same.
+    return [
+        one[:, part] + (n - one.sum(axis=1)) / one.shape[1] for one, n in zip(z, total, strict=True)
+    ]
 
 
 def _sum_up(

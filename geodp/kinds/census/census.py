@@ -626,6 +626,15 @@ def list_constraints(margins: Margins) -> tuple[Constraint[Census], ...]:
         for one in margins.margins
         if one.max_size
     ]
+    sums += [
+        Constraint(
+            "Households of n or more persons are at most as many as those of n - 1 or more, for n "
+            f"from 2 to {one.sizes}.",
+            _fall_by_size(one),
+        )
+        for one in margins.margins
+        if one.max_size and one.sizes > 1
+    ]
     if margins.households:
         sums.append(Constraint("Households are at most as many as persons.", _are_at_most_persons))
     return tuple(sums)
@@ -665,17 +674,32 @@ def _are_possible(margin: Margin) -> Callable[[Census], bool]:
     """Return the check that persons in households are possible members of them."""
 
     def holds(census: Census) -> bool:
-        table = census.releases[margin.name].table
-        joint = split_grid(table.grid)
-        assert joint is not None
-        cell, part = joint.split(table.key)
-        cells, row = np.unique(cell, return_inverse=True)
-        counts = np.zeros((cells.size, len(margin.labels)), np.int64)
-        counts[row, part] = table.count
-        homes, others, _ = counts.T
-        return bool((others <= homes * (margin.max_size - 1)).all())
+        *_, largest, others, _ = _list_parts(census, margin).T
+        return bool((others <= largest * (margin.max_size - margin.sizes)).all())
 
     return holds
+
+
+def _fall_by_size(margin: Margin) -> Callable[[Census], bool]:
+    """Return the check that households of a size or more are at most those of a smaller one."""
+
+    def holds(census: Census) -> bool:
+        homes = _list_parts(census, margin)[:, : margin.sizes]
+        return bool((np.diff(homes, axis=1) <= 0).all())
+
+    return holds
+
+
+def _list_parts(census: Census, margin: Margin) -> IntArray:
+    """Return the parts of the cells that have somebody: int64[cells, parts]."""
+    table = census.releases[margin.name].table
+    joint = split_grid(table.grid)
+    assert joint is not None
+    cell, part = joint.split(table.key)
+    cells, row = np.unique(cell, return_inverse=True)
+    counts = np.zeros((cells.size, len(margin.labels)), np.int64)
+    counts[row, part] = table.count
+    return counts
 
 
 def _are_at_most_persons(census: Census) -> bool:

@@ -41,6 +41,8 @@ PAGE: Mapping[str, str] = {
     "always_adds": "The parts of {name} add up to {of}, in every cell and so in every area.",
     "always_within": "{name} divides the part {within} of {of} alone.",
     "always_possible": "Each household has a reference person, and at most {size} persons.",
+    "always_sizes": "Households of n or more persons are at most as many as those of n - 1 or "
+    "more, for n from 2 to {sizes}.",
     "always_most": "Households are at most as many as persons.",
     "script_needed": "Choosing columns needs JavaScript; the map and the table of the first "
     "columns are readable without.",

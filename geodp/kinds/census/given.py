@@ -38,13 +38,13 @@ WITHDRAWN = Rule(
 NO_PERSONS = Rule(
     "given-without-persons",
     "The given release {} must be a map of persons, or a census: it has no counts of persons that "
-    "margins could divide.",
+    "could be kept.",
 )
 
 OTHER_GRID = Rule(
     "given-of-other-grid",
-    "The given release {} is on another grid. Margins divide the counts of its cells: read the "
-    "input on the grid and the domain of the given release.",
+    "The given release {} is on another grid. The counts of its cells are kept: read the input on "
+    "the grid and the domain of the given release.",
 )
 
 OTHER_PROMISE = Rule(
@@ -104,7 +104,7 @@ class Given:
     def add_loss(self, event: Measurement) -> Measurement:
         """Return the event of both releases; ``event``: of what is new."""
         if event.rho is not None:
-            return replace(event, rho=event.rho + self.amount)
+            return event.with_rho(event.rho + self.amount)
         assert event.epsilon is not None
         return replace(event, epsilon=event.epsilon + self.amount)
 
@@ -159,7 +159,9 @@ def open_given(path: str | Path, source: str | None, ground: Grid, event: Measur
     where = (source or describe_charge(card.budget)).strip()
     if not where or not where.isprintable():
         raise UsageError(NO_SOURCE.format(shown))
-    stated = StatedGiven(digest_release(folder), spends, event.spends, where)
+    # Of a rho that was derived from epsilon, as verify derives it again.
+    new = event if event.rho is None else event.with_rho(event.rho)
+    stated = StatedGiven(digest_release(folder), spends, new.spends, where)
     return Given(folder, release, amount, stated)
 
 

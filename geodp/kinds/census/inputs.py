@@ -22,6 +22,7 @@ from geodp.kinds.census.margins import (
     MEMBER,
     OUTSIDE,
     PERSONS,
+    RANKED,
     REFERENCE,
     STATUS,
     Margin,
@@ -29,6 +30,7 @@ from geodp.kinds.census.margins import (
     household_status,
     in_order,
 )
+from geodp.kinds.households.inputs import SizedGrid
 from geodp.mechanisms.parts.measuring import TrueParts
 from geodp.options.option import as_keyword
 from geodp.options.shared import DEFAULT_SIZE, MAX_SIZE
@@ -84,6 +86,27 @@ MARGINS_OF_HOUSEHOLDS = Rule(
     "(--members, members=), or publish the margins in a release of their own.",
 )
 
+SIZES_ALONE = Rule(
+    "census-sizes-without-members",
+    "Households by size go with the persons in households on the same map (members=, [members]), "
+    "and have one attribute named size, with the labels 1, 2, 3 ... and the last one and more. "
+    "Without these persons, sizes are a margin of households (household_margins=, "
+    "--household-margin).",
+)
+
+IMPOSSIBLE_SIZES = Rule(
+    "census-sizes-impossible",
+    "In some cell, persons in households are more than the persons, fewer than households by size "
+    "have, or more than those of the last size can have. Take tables of one date, or give a larger "
+    "size (--max-size, max_size=).",
+)
+
+FIT_SIZES = Rule(
+    "census-fit-sizes",
+    "contradictions='fit' (--contradictions fit) is for households without sizes: one person could "
+    "change several trimmed sizes. Take tables that agree, or leave the sizes out.",
+)
+
 FIT_ALONE = Rule(
     "census-fit-nested",
     "contradictions='fit' (--contradictions fit) is for margins that divide the persons: one "
@@ -103,6 +126,10 @@ HOUSEHOLDS_FACT = (
 POSSIBLE_FACT = (
     "that in every cell of the input persons in households are at most the persons, and from 1 to "
     "{size} for each household: other tables are refused before anything is charged"
+)
+SIZED_FACT = (
+    "that in every cell of the input households by size can have the persons in households: other "
+    "tables are refused before anything is charged"
 )
 FITTED_FACT = (
     "what the hiding or perturbation of counts reveals that the input already had: parts that did "
@@ -163,8 +190,11 @@ class CensusTables:
         """
         contradictions = require_choice(contradictions)
         homes, rest, within = dict(household_margins or {}), dict(rest or {}), dict(within or {})
+        counted = [one for one in (households, members) if one is not None]
         given = [persons, *margins.values(), *homes.values()]
-        if not all(isinstance(one, CountTable) for one in given) or (homes and households is None):
+        if not all(isinstance(one, CountTable) for one in (*given, *counted)):
+            raise UsageError(EXPECTED)
+        if homes and households is None:
             raise UsageError(EXPECTED)
         if members is not None and (homes or households is None or STATUS in margins):
             raise UsageError(MARGINS_OF_HOUSEHOLDS if homes else EXPECTED)
@@ -177,12 +207,13 @@ class CensusTables:
             grids,
             None if households is None else grids_of_homes,
             max_size=size,
+            sizes=1 if households is None else count_sizes(households.grid, members is not None),
             rest=rest,
             within=within,
         )
         if households is not None:
-            counted = [households] if members is None else [households, members]
-            name, table, changed = _count_homes(persons, counted, max_size, contradictions)
+            status = next((one for one in relations.margins if one.max_size), None)
+            name, table, changed = _count_homes(persons, counted, status, contradictions)
             tables[name] = table
             given += counted
         for margin in relations.margins:
@@ -221,6 +252,7 @@ class CensusTables:
             for one in self.margins.margins
             if one.max_size and not fits
         ]
+        found += [SIZED_FACT] * any(one.sizes > 1 for one in self.margins.margins if one.max_size)
         return (*found, *([FITTED_FACT] if fits else []))
 
     def truths(self) -> Iterator[tuple[str, TrueParts]]:
@@ -239,25 +271,75 @@ def require_choice(contradictions: str | None) -> Contradictions:
 def _count_homes(
     persons: CountTable,
     counted: Sequence[CountTable],
-    max_size: int,
+    status: Margin | None,
     contradictions: Contradictions,
 ) -> tuple[str, CountTable, int]:
     """Return the name and the table of households, or of all persons by household status.
 
-    ``counted``: households, and perhaps their members. Then the number of fitted cells.
+    ``counted``: households, and perhaps their members, whose margin is ``status``. Then the number
+    of fitted cells.
     """
-    if any(not isinstance(one, CountTable) or one.grid != persons.grid for one in counted):
-        raise UsageError(EXPECTED)
     households, *others = counted
-    if not others:
+    grids = [one.grid for one in counted]
+    if grids[0].attributes:
+        joint = split_grid(grids[0])
+        assert joint is not None  # as sizes lie below the cells
+        grids[0] = joint.map
+    if any(one != persons.grid for one in grids):
+        raise UsageError(EXPECTED)
+    if status is None:
         if (households.count > persons.counts_at(households.key)).any():
             raise UsageError(MORE_HOUSEHOLDS)
         return HOUSEHOLDS, households, 0
-    status = household_status(max_size)
-    parts, changed = divide_members(persons, households, others[0], max_size)
+    if status.sizes > 1:
+        if contradictions == "fit":
+            raise UsageError(FIT_SIZES)
+        made = divide_by_size(persons, households, others[0], status)
+        return STATUS, _of_parts(Margins((status,)), persons.grid, status, made), 0
+    parts, changed = divide_members(persons, households, others[0], status.max_size)
     if changed and contradictions == "refuse":
-        raise UsageError(IMPOSSIBLE_HOUSEHOLDS.format(size=max_size))
+        raise UsageError(IMPOSSIBLE_HOUSEHOLDS.format(size=status.max_size))
     return STATUS, _of_parts(Margins((status,)), persons.grid, status, parts), changed
+
+
+def count_sizes(grid: Grid, has_members: bool) -> int:
+    """Count the sizes of households by the grid of their table; 1 without an attribute of sizes.
+
+    Raises UsageError for other attributes, and for sizes without the persons in households.
+    """
+    if not grid.attributes:
+        return 1
+    if len(grid.attributes) > 1 or not has_members:
+        raise UsageError(SIZES_ALONE)
+    return SizedGrid.of(grid).max_size
+
+
+def divide_by_size(
+    persons: CountTable, by_size: CountTable, members: CountTable, status: Margin
+) -> TrueParts:
+    """Count households, those of every further size or more, other members and persons outside.
+
+    One person more in a cell changes one of these counts by 1 (docs/proofs/census.md).
+
+    Raises
+    ------
+    UsageError
+        For cells in which these persons and households cannot be.
+    """
+    sizes, places = status.sizes, _places(by_size)
+    cells = np.union1d(np.union1d(persons.key, members.key), places.cell)
+    table = np.zeros((cells.size, len(status.labels)), np.int64)
+    table[np.searchsorted(cells, places.cell), places.part] = places.count
+    # Households of a size or more have a person who is counted as so many.
+    table[:, :sizes] = table[:, sizes - 1 :: -1].cumsum(axis=1)[:, ::-1]
+    inside = members.counts_at(cells)
+    table[:, -2] = inside - table[:, :sizes].sum(axis=1)
+    table[:, -1] = persons.counts_at(cells) - inside
+    most = (status.max_size - sizes) * table[:, sizes - 1]
+    if (table[:, -2:] < 0).any() or (table[:, -2] > most).any():
+        raise UsageError(IMPOSSIBLE_SIZES)
+    at, part = np.nonzero(table)
+    return TrueParts(cells[at], part.astype(np.int64), table[at, part])
 
 
 def divide_members(
@@ -298,6 +380,7 @@ def relate_margins(
     households: Mapping[str, Grid] | None,
     *,
     max_size: int | None = None,
+    sizes: int = 1,
     rest: Mapping[str, str],
     within: Mapping[str, tuple[str, str]],
 ) -> Margins:
@@ -311,6 +394,8 @@ def relate_margins(
         Of the margins of both populations; None: households are not counted.
     max_size : int, optional
         Most persons of a household, where households and their members are parts of the persons.
+    sizes : int
+        How many sizes of households are told apart then, the last one and more.
     rest, within : mapping
         See :func:`geodp.census.publish`.
     """
@@ -326,7 +411,7 @@ def relate_margins(
         )
     if max_size is None:
         return Margins(in_order(listed), households is not None)
-    listed.append(household_status(MAX_SIZE.check(max_size, as_keyword)))
+    listed.append(household_status(MAX_SIZE.check(max_size, as_keyword), sizes))
     return Margins(in_order(listed))
 
 
@@ -463,7 +548,7 @@ def name_columns(margins: Margins) -> tuple[Column, ...]:
     parts = []
     for one in margins.margins:
         if one.max_size:
-            columns += status_columns(*STATUS_NAMES)
+            columns += status_columns(*STATUS_NAMES, one.sizes)
             continue
         labels: list[tuple[str, ...]] = [()]
         for each in margins.path(one.name):
@@ -476,11 +561,19 @@ def name_columns(margins: Margins) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def status_columns(households: str, members: str, outside: str) -> tuple[Column, ...]:
-    """Name columns of households, of the persons in them, and of all others."""
+def status_columns(
+    households: str, members: str, outside: str, sizes: int = 1
+) -> tuple[Column, ...]:
+    """Name columns of households, of the persons in them, and of all others.
+
+    ``sizes``: as of :func:`household_status`; households of every further size or more have columns
+    of their own.
+    """
+    ranks = [(RANKED.format(number),) for number in range(2, sizes + 1)]
     return (
         Column(households, STATUS, ((REFERENCE,),)),
-        Column(members, STATUS, ((REFERENCE,), (MEMBER,))),
+        *(Column(f"{households} of {n} or more", STATUS, (one,)) for n, one in enumerate(ranks, 2)),
+        Column(members, STATUS, ((REFERENCE,), *ranks, (MEMBER,))),
         Column(outside, STATUS, ((OUTSIDE,),)),
     )
 

@@ -29,6 +29,12 @@ STATUS = "household_status"
 REFERENCE, MEMBER, OUTSIDE = "reference person", "other member", "not in a household"
 """Its labels: every household has one reference person, so that these are as many."""
 
+RANKED = "person {} of a household"
+"""Label of one person of each household that has so many, so that these are as many."""
+
+MOST_SIZES = 7
+"""Most sizes of households, the last one and more: random numbers of a node round no more."""
+
 
 @dataclass(frozen=True)
 class Margin:
@@ -55,10 +61,40 @@ class Margin:
     within: str = ""
     max_size: int = 0
 
+    @property
+    def sizes(self) -> int:
+        """Number of sizes of households that :func:`household_status` tells apart."""
+        return len(self.labels) - 2
 
-def household_status(max_size: int) -> Margin:
-    """Return the margin of persons that says who is in a household of at most so many."""
-    return Margin(STATUS, PERSONS, (REFERENCE, MEMBER, OUTSIDE), max_size=max_size)
+
+def household_status(max_size: int, sizes: int = 1) -> Margin:
+    """Return the margin of persons that says who is in a household of at most so many.
+
+    Parameters
+    ----------
+    max_size : int
+    sizes : int
+        How many sizes are told apart, the last one and more: of every household that has so many
+        persons, one is its second, one its third, and so on, whoever they are.
+
+    Raises
+    ------
+    UsageError
+        For more sizes than households can have.
+
+    Examples
+    --------
+    >>> household_status(20, 2).labels
+    ('reference person', 'person 2 of a household', 'other member', 'not in a household')
+    """
+    if not 1 <= sizes <= min(MOST_SIZES, max_size - 1):
+        raise UsageError(
+            f"Households are told apart by at most {MOST_SIZES} sizes, the last one and more, and "
+            "--max-size (max_size=) is the most persons of these: larger than the last size.",
+            code="census-sizes",
+        )
+    ranked = (RANKED.format(number) for number in range(2, sizes + 1))
+    return Margin(STATUS, PERSONS, (REFERENCE, *ranked, MEMBER, OUTSIDE), max_size=max_size)
 
 
 @dataclass(frozen=True)
@@ -106,7 +142,7 @@ class Margins:
                     f"be one of {one.of}, and needs two labels there and one for all others.",
                     code="margin-within",
                 )
-            if one.max_size and one != household_status(one.max_size):
+            if one.max_size and one != household_status(one.max_size, max(one.sizes, 1)):
                 raise UsageError(
                     f"The margin {one.name} has a largest size of households, which is for "
                     f"{STATUS} alone.",
@@ -205,7 +241,7 @@ class Margins:
         for one in self.margins:
             text = f"{one.name}/{len(one.labels)}/{one.of}"
             if one.max_size:
-                text = f"{one.name}/{one.max_size}"
+                text = f"{one.name}/{one.max_size}" + (f"x{one.sizes}" if one.sizes > 1 else "")
             elif one.within:
                 text += f"/{self.path(one.of)[-1].labels.index(one.within)}"
             written.append(text)
@@ -218,7 +254,7 @@ class Margins:
         margins = []
         for name, number, *of in (one.split("/") for one in names if "/" in one):
             if not of:
-                margins.append(household_status(int(number)))
+                margins.append(household_status(*map(int, number.split("x"))))
                 continue
             labels = tuple(map(str, range(int(number))))
             margins.append(Margin(name, of[0], labels, "".join(of[1:])))

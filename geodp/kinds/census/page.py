@@ -299,6 +299,8 @@ def _list_always(margins: Margins, page: Page) -> Iterator[str]:
             yield page["always_within"].format(name=one.name, of=one.of, within=one.within)
         if one.max_size:
             yield page["always_possible"].format(size=one.max_size)
+        if one.max_size and one.sizes > 1:
+            yield page["always_sizes"].format(sizes=one.sizes)
     if margins.households:
         yield page["always_most"]
 

@@ -93,7 +93,9 @@ def publish(
         are those of another margin, of which it divides every part: ``{"sex": ..., "age": ...}``,
         the second on a grid with the attributes sex and age, has ages of each sex.
     households : CountTable, optional
-        Households on the same map, each counted where it lives.
+        Households on the same map, each counted where it lives; with ``members``, perhaps by
+        size, on the map with an attribute named size whose labels are 1, 2, 3 ... and the last one
+        and more. Then households of each size or more have a column of their own.
     members : CountTable, optional
         Persons who live in these households. Then households, persons in them and persons outside
         are one table, which adds up to the persons.

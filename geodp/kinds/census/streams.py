@@ -90,7 +90,7 @@ class CensusStreams:
     @property
     def measured_event(self) -> Measurement:
         """The event of the measured tables together."""
-        return replace(replace(self.event, share=self.new).own, delta=self.event.delta)
+        return self.event.part(self.new)
 
     def laws(self, table: str) -> tuple[Law, ...]:
         """Return the noise of a table's counts on every level, the root's first."""
@@ -545,7 +545,8 @@ def _fit_status(
 ) -> PartCounts:
     """Fit households and persons outside to released persons, of all nodes by level."""
     above = [tree.levels[0].node, *(one.prefix for one in tree.opened[:-1])]
-    uniform = [group.draw_uniform(i, node) for i, node in enumerate(above)]
+    number = levels[0].z.shape[1] - 1
+    uniform = [group.draw_uniform(i, node, number) for i, node in enumerate(above)]
     table = fit_status(tree.children, uniform, levels, persons, max_size)
     at, part = np.nonzero(table)
     return tree.levels[-1].node[at], part.astype(np.int64), table[at, part]

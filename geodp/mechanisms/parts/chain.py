@@ -316,9 +316,10 @@ class Group:
         """Draw a random seed of each node, for the rounding below it on level i: uint64[n]."""
         return np.asarray(self._draw_words(i, node)[0], np.uint64)
 
-    def draw_uniform(self, i: int, node: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Draw two random numbers in [0, 1) of each node, instead of a seed: float64[2, n]."""
-        return np.asarray(self._draw_words(i, node)[:2] >> np.uint64(11), np.float64) * 2.0**-53
+    def draw_uniform(self, i: int, node: NDArray[np.uint64], number: int) -> NDArray[np.float64]:
+        """Draw up to eight random numbers in [0, 1) of each node: float64[number, n]."""
+        words = self._draw_words(i, node)[:number]
+        return np.asarray(words >> np.uint64(11), np.float64) * 2.0**-53
 
     def _draw_words(self, i: int, node: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Draw the digits that round below nodes on level i: uint64[8, n]."""

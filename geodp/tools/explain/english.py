@@ -189,6 +189,10 @@ SENTENCES: Mapping[str, str] = {
     "amounts_weights": "A record counts as many times as its weight says, at most {largest:n} "
     "times. Weights are taken as given: one that was calibrated on other respondents depends on "
     "these, which the guarantee does not cover.",
+    "amounts_given_same": "Every record is a person of an earlier release, whose counts are kept "
+    "as they were published: {spent} for these, and {new} for the amounts.",
+    "amounts_given_part": "Records are of a part of the persons of an earlier release, and nowhere "
+    "more than these: {spent} for these persons, and {new} for the amounts.",
     "amounts_prior": "Counts and amounts were also estimated with a public prior, which the office "
     "vouches for: {source}.",
     "amounts_prior_unused": "A public prior, which the office vouches for, did not fit the counts "

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import geodp
-from geodp.kinds.amounts.publish import make_plan
+from geodp.kinds.amounts.publish import NOTHING_KEPT, make_plan
 from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -61,11 +61,13 @@ def table_of(world, edges=(), grid=GRID, scale=SCALE):
     return AmountTable(make(number), above[number > 0], scale, (), edges, parts)
 
 
-def design_of(table, *, contribution=1, notches=None, means=True, share="1/2", **terms):
+def design_of(table, *, contribution=1, notches=None, keeping=NOTHING_KEPT, **asked):
     """What is measured of a table; ``notches``: another number than that of the noise."""
+    means, share = asked.pop("means", True), asked.pop("share", "1/2")
+    terms = asked
     request = Request(terms=Terms.of(**terms), method=METHOD)
     bound = ContributionBound(contribution)
-    made = make_plan(table.axes, request, bound, means=means, share=share)
+    made = make_plan(table.axes, request, bound, means=means, share=share, keeping=keeping)
     if notches is None:
         return made
     rough = Terms.of(**terms).bound(ContributionBound(contribution * notches))

@@ -91,6 +91,19 @@ def test_only_what_is_new_is_charged(earlier, tmp_path):
     publish(tmp_path / "out", given_source=None)
 
 
+@pytest.mark.parametrize("budget", [{"rho": "1/8"}, {"epsilon": 2}], ids=["rho", "epsilon"])
+def test_epsilon_of_gaussian_noise_is_that_of_both(tmp_path, budget):
+    persons, _ = make_tables()
+    geodp.publish(persons, rho="1/4", delta="1e-6", contribution=1).write(tmp_path / "map")
+    census = publish(tmp_path / "map", **{"epsilon": None, "delta": "1e-6", **budget})
+    census.write(tmp_path / "out")
+    assert not failed(tmp_path / "out/public")
+    promise = census.index.guarantee
+    alone = geodp.publish(persons, rho=promise.rho, delta="1e-6", contribution=1)
+    assert Fraction(promise.rho) > Fraction(1, 4)
+    assert promise.epsilon == str(alone.event.epsilon)
+
+
 def test_another_given_release_is_another_draw(earlier, tmp_path):
     geodp.publish(make_tables()[0], epsilon=2, contribution=1).write(tmp_path / "other")
     key = NoiseKey(bytes(range(32)))

@@ -22,6 +22,7 @@ from tests.kinds.census.worlds import (
     loss,
     measure,
     one_person_more,
+    sized_tables_of,
     tables_of,
     worlds,
 )
@@ -32,7 +33,7 @@ AMOUNTS = ({"epsilon": Fraction(1)}, {"rho": Fraction(1, 8)})
 ONCE = METHOD.event(GRID, Terms.of(epsilon=1, contribution=1))
 
 
-TABLES = (tables_of, joined_tables_of)
+TABLES = (tables_of, joined_tables_of, sized_tables_of)
 by_tables = pytest.mark.parametrize("count", TABLES)
 
 
@@ -105,9 +106,10 @@ def test_a_fault_is_found(fault, monkeypatch):
     assert largest(ONCE, ADD) > 1
 
 
-def test_three_quarters_of_a_sensitivity_are_found():
+@by_tables
+def test_four_fifths_of_a_sensitivity_are_found(count):
     """Control: an event that states less than it is, for less noise."""
-    assert largest(replace(ONCE, sensitivity=Fraction(3, 4)), ADD) > 1
+    assert largest(replace(ONCE, sensitivity=Fraction(4, 5)), ADD, count) == Fraction(5, 4)
 
 
 # What is fitted.

@@ -94,6 +94,118 @@ def test_cells_that_cannot_be_are_refused_or_trimmed():
     geodp.census.publish(table(persons), **tables, **{**OPTIONS, "contradictions": "fit"})
 
 
+SIZED = GRID.with_attribute("size", ["1", "2", "3", "4+"])
+
+
+def sized_counts(seed=3):
+    """Persons, households by size, and persons in households."""
+    draw = np.random.default_rng(seed)
+    mean = draw.choice([0, 0, 3, 40], GRID.shape)[..., None]
+    homes = draw.poisson(mean * np.array([0.4, 0.3, 0.2, 0.1]))
+    members = (homes * np.arange(1, 5)).sum(axis=2) + draw.binomial(2 * homes[..., 3], 0.3)
+    return members + draw.poisson(draw.choice([0, 0, 0, 60], GRID.shape)), homes, members
+
+
+def publish_sized(**options):
+    persons, homes, members = sized_counts()
+    tables = {"households": table(homes, SIZED), "members": table(members), "max_size": 6}
+    return geodp.census.publish(table(persons), **tables, **{**OPTIONS, **options})
+
+
+@pytest.mark.parametrize("epsilon", [2, "1/30"])
+def test_households_of_every_size_can_be(epsilon, tmp_path):
+    """Also where noise is much larger than counts."""
+    census = publish_sized(epsilon=epsilon)
+    counts = census.releases[STATUS].table.to_dense()
+    ranks, others, outside = counts[..., :4], counts[..., 4], counts[..., 5]
+    assert (np.diff(ranks, axis=-1) <= 0).all()
+    assert (others <= 2 * ranks[..., 3]).all()
+    persons = census.releases["persons"].table.to_dense()
+    assert np.array_equal(ranks.sum(axis=-1) + others + outside, persons)
+    census.write(tmp_path / "out")
+    assert not failed(tmp_path / "out" / "public")
+
+
+def test_households_of_a_size_or_more_have_columns():
+    census, (persons, homes, members) = publish_sized(epsilon=10_000), sized_counts()
+    found = {name: one.value for name, one in census.estimate((0, 0, 16, 16)).items()}
+    larger = {f"households of {n} or more": homes[..., n - 1 :].sum() for n in (2, 3, 4)}
+    assert found == pytest.approx(
+        {
+            "persons": persons.sum(),
+            "households": homes.sum(),
+            **larger,
+            "persons in households": members.sum(),
+            "persons outside households": (persons - members).sum(),
+        },
+        abs=2,
+    )
+    of_two = census.difference("households of 2 or more", "households of 3 or more", (0, 0, 8, 8))
+    assert of_two.value == pytest.approx(homes[:8, :8, 1].sum(), abs=2)
+
+
+def test_more_large_households_than_small_ones_are_found(tmp_path):
+    census = publish_sized()
+    status = census.releases[STATUS]
+    joint = split_grid(status.grid)
+    cell, part = joint.split(status.table.key)
+    # The first and the second persons of a cell change places.
+    first = cell == cell[(part == 1) & np.isin(cell, cell[part == 2])][0]
+    place = np.where(first & (part < 2), 1 - part, part)
+    keys = joint.join(cell, place)
+    order = np.argsort(keys)
+    moved = ReleasedTable(status.grid, keys[order], status.table.count[order], status.table.event)
+    changed = {**census.releases, STATUS: replace(status, table=moved)}
+    replace(census, releases=changed).write(tmp_path / "out")
+    assert "n or more persons" in failed(tmp_path / "out" / "public")["constraints"]
+
+
+def with_cell(persons, homes, members):
+    """Return the tables with other counts in one cell."""
+    tables = [*sized_counts()]
+    for one, here in zip(tables, (persons, homes, members), strict=True):
+        one[0, 0] = here
+    made = zip(("households", "members"), map(table, tables[1:], (SIZED, GRID)), strict=True)
+    return table(tables[0]), {**dict(made), "max_size": 6}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [(9, (1, 1, 1, 0), 5), (10, (1, 1, 1, 0), 7), (9, (0, 0, 0, 1), 7), (5, (1, 1, 1, 0), 6)],
+    ids=["too few", "too many without large ones", "too many", "more than persons"],
+)
+def test_sizes_that_cannot_be_are_refused(cell):
+    persons, tables = with_cell(*cell)
+    with refuses(UsageError, "census-sizes-impossible"):
+        geodp.census.publish(persons, **tables, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"members": None}, "census-sizes-without-members"),
+        ({"max_size": 4}, "census-sizes"),
+        ({"contradictions": "fit"}, "census-fit-sizes"),
+        ({"unit": "household"}, "census-unit"),
+    ],
+    ids=["members", "size", "fit", "unit"],
+)
+def test_sizes_that_do_not_go_together_are_refused(changed, code):
+    persons, tables = with_cell(9, (1, 1, 1, 0), 6)
+    with refuses(UsageError, code):
+        geodp.census.publish(persons, **{**tables, **OPTIONS, **changed})
+
+
+def test_more_sizes_than_are_told_apart_are_refused():
+    grid = GRID.with_attribute("size", [*map(str, range(1, 9))])
+    sized = table(np.ones((16, 16, 8), int), grid)
+    with refuses(UsageError, "census-sizes"):
+        geodp.census.publish(
+            table(np.full((16, 16), 99)), households=sized, members=table(np.full((16, 16), 36)),
+            max_size=20, **OPTIONS,
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [

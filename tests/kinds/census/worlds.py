@@ -111,6 +111,22 @@ def joined_tables_of(world):
     )
 
 
+def sized_tables_of(world):
+    """Count a world whose households have sizes: one person of each, a second one of many."""
+    homes, others = world
+    inside = [(place,) for place, members in homes for _ in members]
+    return CensusTables.of(
+        _table([*inside, *((place,) for place, _ in others)]),
+        {},
+        households=_table(
+            [(place, min(len(members), 2) - 1) for place, members in homes], size=["1", "2+"]
+        ),
+        members=_table(inside),
+        max_size=3,
+        contradictions="refuse",
+    )
+
+
 def streams_of(tables, event):
     """What is measured of tables under an event of all together."""
     return CensusStreams(tables.ground, tables.margins, METHOD, event)

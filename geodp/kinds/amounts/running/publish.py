@@ -14,7 +14,7 @@ from geodp.cli.options import inputs
 from geodp.cli.periods import PeriodsPublishing, part_inputs
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.running import carry_out
-from geodp.kinds.amounts.options import PUBLISHED, SERIES
+from geodp.kinds.amounts.options import KEPT, PUBLISHED, SERIES
 from geodp.kinds.amounts.running.options import (
     BEYOND,
     RecordsCommand,
@@ -27,6 +27,7 @@ from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, RECIPE, REQUEST
 
 if TYPE_CHECKING:
     from geodp.io.folder.kinds import Kind
+    from geodp.kinds.amounts.given import Keeping
     from geodp.kinds.amounts.publish import AmountsInputs
     from geodp.kinds.amounts.series import AmountsSeries, AmountsSeriesOptions
     from geodp.kinds.amounts.streams import AmountTable
@@ -47,7 +48,7 @@ ELSEWHERE = (
 
 @click.command(cls=RecordsCommand, rare=("mask", "points", "by", "where"), no_args_is_help=True)
 @inputs
-@with_options(RECIPE, GIVEN_DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
+@with_options(RECIPE, GIVEN_DOMAIN, PUBLISHED, KEPT, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish(**options: Any) -> None:
     """Release counts, sums and means of the records of INPUTS, and their medians, under one budget.
 
@@ -101,7 +102,15 @@ class AmountsPublishing(TablesPublishing):
 
         known = self.read_known()
         table = self.read_records(self.options)
-        return prepare_amounts(table, self.request, **self.asked, **known)
+        return prepare_amounts(table, self.request, **self.asked, **known, keeping=self.keeping)
+
+    @property
+    def keeping(self) -> Keeping:
+        """The earlier release of the same persons, and what was said of it."""
+        from geodp.kinds.amounts.given import Keeping
+
+        asked = self.options
+        return Keeping(asked["given"], asked["given_source"], asked["relation"])
 
     def read_known(self) -> dict[str, Any]:
         """Read the prior, a public file: what is wrong with it is told before records are read."""
@@ -116,7 +125,7 @@ class AmountsPublishing(TablesPublishing):
         """Design the release from the inputs of an interrupted run."""
         from geodp.kinds.amounts.publish import design_amounts
 
-        return design_amounts(self.axes, self.request, inputs, **self.asked)
+        return design_amounts(self.axes, self.request, inputs, **self.asked, keeping=self.keeping)
 
     def list_trials(self, prepared: Prepared[Any, Any]) -> list[Any]:
         """List a release of no record, and of one."""

@@ -15,7 +15,12 @@ from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.io.read.layout.presets import read_text, read_toml
 from geodp.io.read.points import Points
-from geodp.kinds.census.inputs import CensusTables, name_columns, relate_margins
+from geodp.kinds.census.inputs import (
+    CensusTables,
+    count_sizes,
+    name_columns,
+    relate_margins,
+)
 from geodp.kinds.census.kind import Column
 from geodp.kinds.census.margins import HOUSEHOLDS, PERSONS, Margins
 from geodp.kinds.households.inputs import LARGEST_SIZE, sizes_of
@@ -31,10 +36,14 @@ MEMBERS, MARGINS = "members", "margins"
 RECORDS = ("household", "size")
 """Columns of records of persons or of households: the household, and its size."""
 
+SIZES = "sizes"
+"""Number of sizes by which households of records are told apart."""
+
 EXPECTED = Rule(
     "census-file-tables",
     "The file of tables {} has a table [persons], and beside it [margins.NAME], [households] and "
-    "[members]; each has inputs, and options of how they are read, such as value or by.",
+    "[members]; each has inputs, and options of how they are read, such as value or by. Records of "
+    "[households] may have sizes, the number of sizes that are told apart.",
 )
 
 TWICE = Rule(
@@ -56,6 +65,8 @@ class ListedTables:
         Options of each margin.
     records : mapping of str to str or list
         Columns of the household and its size, where households are read from records.
+    sizes : int
+        Number of sizes that are told apart there, the last one and more.
     rest : mapping of str to str
     max_size : int
     """
@@ -63,6 +74,7 @@ class ListedTables:
     options: Mapping[str, dict[str, Any]]
     of_margins: Mapping[str, dict[str, Any]]
     records: Mapping[str, Any]
+    sizes: int
     rest: Mapping[str, str]
     max_size: int
 
@@ -93,7 +105,8 @@ class ListedTables:
             raise UsageError(wrong)
         homes = document.get(HOUSEHOLDS, {})
         records = {name: homes.pop(name) for name in RECORDS if name in homes}
-        if MEMBERS in document and (records or not homes):
+        sizes = homes.pop(SIZES, 1) if records else 1
+        if (MEMBERS in document and (records or not homes)) or type(sizes) is not int:
             raise UsageError(wrong)
         made = {
             name: _complete(options, path.parent, one, convert) for name, one in sections.items()
@@ -104,6 +117,7 @@ class ListedTables:
             {name: made[name] for name in document},
             {name: made[name] for name in margins},
             records,
+            sizes,
             read_named(options["rest"], "--rest"),
             options["max_size"],
         )
@@ -121,6 +135,7 @@ class ListedTables:
             self._grids,
             {} if HOUSEHOLDS in self.options else None,
             max_size=self.max_size if self.has_members else None,
+            sizes=self.sizes if self.records else count_sizes(self._homes, self.has_members),
             rest=self.rest,
             within={},
         )
@@ -129,6 +144,11 @@ class ListedTables:
     def _grids(self) -> dict[str, Grid]:
         """Grids of the margins: the map with their attributes."""
         return {name: grid_of(one) for name, one in self.of_margins.items()}
+
+    @cached_property
+    def _homes(self) -> Grid:
+        """Grid of the households: the map, perhaps with their sizes."""
+        return grid_of(self.options.get(HOUSEHOLDS, self.options[PERSONS]))
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -149,7 +169,7 @@ class ListedTables:
     def read(self, contradictions: Any, key: NoiseKey | None) -> CensusTables:
         """Read all tables; raises UsageError and InputError as their commands do."""
         tables: dict[str, Any] = {
-            name: read(one, self.ground, key)
+            name: read(one, self._homes if name == HOUSEHOLDS else self.ground, key)
             for name, one in self.options.items()
             if not (self.records and name == HOUSEHOLDS)
         }
@@ -177,8 +197,10 @@ class ListedTables:
             max_size=LARGEST_SIZE,
             rows_are_persons="size" not in self.records,
         )
-        streams = sizes_of(reader.read(options["inputs"]), LARGEST_SIZE).streams()
-        return {HOUSEHOLDS: streams.households, MEMBERS: streams.all_members}
+        table = reader.read(options["inputs"])
+        streams = sizes_of(table, LARGEST_SIZE).streams()
+        homes = streams.households if self.sizes == 1 else sizes_of(table, self.sizes).table
+        return {HOUSEHOLDS: homes, MEMBERS: streams.all_members}
 
 
 def _complete(

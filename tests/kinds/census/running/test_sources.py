@@ -82,6 +82,36 @@ def test_counts_have_a_column_each(folder):
     assert np.abs(counts - [2, 2, 1]).max() <= 1
 
 
+def test_households_of_records_have_sizes(folder):
+    (folder / "census.toml").write_text(LISTED + "sizes = 2\n")
+    call = ["census", "publish", folder / "census.toml", *ASKED, *BUDGET]
+    done = run(*call, "--output", folder / "out")
+    assert done.returncode == 0, done.stderr
+    census = geodp.open(folder / "out")
+    found = {name: one.value for name, one in census.estimate((0, 0, 4, 4)).items()}
+    assert found["households of 2 or more"] == pytest.approx(8, abs=1)
+    assert found["persons in households"] == pytest.approx(24, abs=1)
+
+
+def test_counts_of_households_have_sizes(folder):
+    """A column of each size, and all persons in them."""
+    rows = [[x, y, 9, 2, 1, 4] for x in range(4) for y in range(4)]
+    with (folder / "cells.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["x", "y", "T", "1", "2+", "P"], *rows])
+    tables = {"persons": '"T"', "members": '"P"', "households": '["1", "2+"]\nby = ["size"]'}
+    (folder / "census.toml").write_text(
+        "".join(
+            f'[{name}]\ninputs = "cells.csv"\nvalue = {value}\n' for name, value in tables.items()
+        )
+    )
+    at = ["--grid", "regular:4x4", "--x", "x", "--y", "y", "--anchor", "index"]
+    call = ["census", "publish", folder / "census.toml", *at, *BUDGET, "--output", folder / "out"]
+    done = run(*call, "--epsilon", "10000", "--max-size", "20")
+    assert done.returncode == 0, done.stderr
+    counts = geodp.open(folder / "out").releases["household_status"].table.to_dense()
+    assert np.abs(counts - [3, 1, 0, 5]).max() <= 1
+
+
 @pytest.mark.parametrize(
     ("text", "more", "told"),
     [
@@ -90,11 +120,13 @@ def test_counts_have_a_column_each(folder):
         (LISTED + '[members]\ninputs = "people.csv"\n', [], "members"),
         (LISTED + '[flows]\ninputs = "people.csv"\n', [], "persons"),
         (LISTED.replace("by =", "epsilon ="), [], "--epsilon"),
+        (LISTED + "sizes = 'all'\n", [], "sizes"),
+        (LISTED + "sizes = 8\n", [], "sizes"),
         (LISTED.replace('"sex=f,m"', '"age=f,m"'), [], "labels of sex"),
         (LISTED.replace("people.csv", "nobody.csv"), [], "nobody.csv"),
         (LISTED, ["--part", "sex"], "--part"),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_a_file_that_lists_something_else_is_refused(folder, text, more, told):
     (folder / "census.toml").write_text(text)
