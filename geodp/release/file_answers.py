@@ -91,8 +91,8 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
         asks += [ASK_CONTRIBUTION] if "--contribution" in blanks else []
         asks += [REQUEST_CRS] if "--points-crs" in blanks else []
         question = one.question.format_map(roles)
-        asks = (*one.asks, *asks)
-        answers.append(FileAnswer(question, one.command, options, blanks, asks, one.python))
+        decided = (*one.asks, *asks)
+        answers.append(FileAnswer(question, one.command, options, blanks, decided, one.python))
     return answers
 
 

@@ -18,6 +18,7 @@ from geodp.io.read.layout.propose import Proposal, propose
 from geodp.io.read.rows.forms.locations import fetch_urls
 from geodp.io.read.rows.input_files import FilePath, list_paths
 from geodp.io.read.rows.members import list_members
+from geodp.io.read.rows.period_columns import match_periods
 from geodp.io.read.rows.span import Opening
 from geodp.options.file_question import HOW_MANY
 from geodp.release.file_answers import FileAnswer, are_trips, list_answers
@@ -58,6 +59,7 @@ GRIDS = (
     "or geodp.read_units('towns.gpkg', source=WORDS)"
 )
 PERIODS = "PERIODS  # such as ['2024-01', '2024-02']"
+COLUMNS = "COLUMNS  # by their periods, such as {'2024-01': 'JAN', '2024-02': 'FEB'}"
 
 AS_IN_PYTHON = {
     "--grid units:OUTLINES": "grid=geodp.read_units(OUTLINES, source=WORDS)",
@@ -208,7 +210,7 @@ def inspect(path: FilePath, *, code: str | None = None, **opening: Any) -> Inspe
     calls = [_write_call(one, description, path, files, opening, domain) for one in answers]
     if not are_trips(description):
         calls += _write_counts(path, proposal, description, opening, others=bool(calls))
-    table = next(iter(description.get("tables", ())), {})
+    table: Mapping[str, Any] = next(iter(description.get("tables", ())), {})
     names = [str(one["name"]) for one in table.get("columns") or ()]
     roles = {column: role.replace("_", " ") for role, column in _roles_of(table).items()}
     columns = {name: roles.get(name, "") for name in names}
@@ -247,7 +249,6 @@ def _write_call(
     ]
     if any("{where}" in line for line in answer.python):
         reading.pop("--where", None)
-    pattern = roles.get("period_columns") or roles.get("parts_of_periods") or ""
     dated = {} if "{files}" not in answer.python[0] else _date_files(files)
     member = ", member=one" if dated and len(files) == 1 else ""
     named = reading | {"--value": answer.options.get("--households", ())}
@@ -257,7 +258,7 @@ def _write_call(
         "reading_households": _write_keywords(named, blanks, opening),
         "terms": _write_keywords(terms, blanks),
         "where": f"where={{{', '.join([*of_period, *where])}}}",
-        "column": f"{pattern!r}.replace('*', one)",
+        "columns": _date_columns(description["tables"][0]),
         "times": PERIODS,
         "files": dated,
         "one": "one" if len(files) > 1 else repr(str(path)),
@@ -281,7 +282,7 @@ def _write_counts(
     if isinstance(proposal, str):
         return [FileCall(HOW_MANY, (_phrase(proposal),), "")]
     asks = tuple(map(_phrase, proposal.questions))
-    table = next(iter(description.get("tables", ())), {})
+    table: Mapping[str, Any] = next(iter(description.get("tables", ())), {})
     if "raster" not in description and not table.get("columns"):
         return [FileCall(HOW_MANY, asks, "")]
     options, questions = dict(proposal.options), " ".join(proposal.questions)
@@ -312,6 +313,15 @@ def _date_files(files: Sequence[FilePath]) -> dict[str | None, str]:
     """Return files, or the members of one archive, by the period in their names."""
     names = list_members(Path(files[0])) if len(files) == 1 else [str(one) for one in files]
     return {find_period(Path(one).name): one for one in names}
+
+
+def _date_columns(table: Mapping[str, Any]) -> dict[str | None, str] | str:
+    """Return columns of counts by their periods; a placeholder where names lack the year."""
+    if not table["whole_periods"]:
+        return COLUMNS
+    names = [str(one["name"]) for one in table["columns"]]
+    columns = {find_period(name): name for name in match_periods(names, table["period_columns"])}
+    return COLUMNS if None in columns else columns
 
 
 def _write_grid(spec: str, options: Mapping[str, Any], code: str | None = None) -> str:

@@ -48,15 +48,16 @@ FRAMES = {
         "lat": LAT,
         "lon": LON,
     },
-    "years": {
+    "months": {
         "mesh": ["53394611", "53394612"] * 2,
-        "year": [2020, 2020, 2021, 2021],
+        "month": ["2023-01", "2023-01", "2023-02", "2023-02"],
         "population": [812, 40, 800, 52],
     },
     "columns": {
         "mesh": ["53394611", "53394612"],
-        "2020": [812, 40],
-        "2021": [800, 52],
+        "pop_202301": [812, 40],
+        "pop_202302": [800, 52],
+        "pop_202303": [790, 55],
     },
 }
 
@@ -67,7 +68,7 @@ FILLED = {
     "NUMBER": "1",
     "LOWER, UPPER": "0, 100000",
     "UNIT": "'EUR'",
-    "PERIODS  #": "['2020', '2021']  #",
+    "PERIODS  #": "times  #",
     "estimate(AREA)": "estimate(area)",
     "estimate(FROM, TO)": "estimate(area, area)",
     "'out'": "out",
@@ -92,7 +93,8 @@ def run(call, towns, out):
         code = code.replace(blank, text)
     lines = code.split("\n")
     area = "T1" if "read_units(towns" in code else BOX
-    names = {"towns": str(towns), "out": str(out), "area": area}
+    times = ["2023-01", "2023-02"]
+    names = {"towns": str(towns), "out": str(out), "area": area, "times": times}
     exec("\n".join(lines[:-1]), names)
     return eval(lines[-1], names)
 

@@ -585,10 +585,10 @@ FILE_QUESTIONS = (
         located=False,
         asks=(ASK_PERSON_IN,),
         python=(
-            "times = {times}",
+            "columns = {columns}",
             "read = geodp.flows.read_trips",
-            "tables = [read({file}, grid=grid, value={column}, {reading}) for one in times]",
-            "release = geodp.flows.publish_series(tables, times=times, {terms})",
+            "tables = [read({file}, grid=grid, value=one, {reading}) for one in columns.values()]",
+            "release = geodp.flows.publish_series(tables, times=[*columns], {terms})",
         ),
     ),
     FileQuestion(

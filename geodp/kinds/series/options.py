@@ -32,9 +32,9 @@ FILE_QUESTIONS = (
         records=False,
         asks=(ASK_PERSON_IN,),
         python=(
-            "times = {times}",
-            "tables = [geodp.read({file}, grid, value={column}, {reading}) for one in times]",
-            "release = geodp.publish_series(tables, times=times, {terms})",
+            "columns = {columns}",
+            "tables = [geodp.read({file}, grid, value=one, {reading}) for one in columns.values()]",
+            "release = geodp.publish_series(tables, times=[*columns], {terms})",
         ),
     ),
     FileQuestion(
@@ -47,9 +47,9 @@ FILE_QUESTIONS = (
         records=False,
         asks=(ASK_PERIODS, ASK_PERSON_IN),
         python=(
-            "times = {times}",
-            "tables = [geodp.read({file}, grid, value={column}, {reading}) for one in times]",
-            "release = geodp.publish_series(tables, times=times, {terms})",
+            "columns = {columns}",
+            "tables = [geodp.read({file}, grid, value=one, {reading}) for one in columns.values()]",
+            "release = geodp.publish_series(tables, times=[*columns], {terms})",
         ),
     ),
     FileQuestion(
