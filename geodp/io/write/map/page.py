@@ -501,14 +501,20 @@ def write_foot(
     event = view.table.event
     symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
     budget = [f"{s} = {shorten_amount(n)}" for s, n in symbols.items() if n is not None]
+    # The methods of maps of trips have names that are for their cards alone.
+    named = [] if view.name in TRIPS else [str(event.mechanism)]
     # A quantity is made of several tables, each with a part of the budget.
-    lines += [] if is_quantity else [", ".join(budget)]
+    lines += [] if is_quantity else [" · ".join([", ".join(budget), *named])]
     place = panels[0].frame.place
     if lies_somewhere(place) and (look.ground or (look.fade and panels[0].land is not None)):
         lines.append(captions.ground)
     page.y += 10
     for line in lines:
         page.write_lines(line, SMALL, 18)
+
+
+TRIPS = ("origins", "destinations", "flows")
+"""Names of maps of where trips begin and end."""
 
 
 def describe_crs(crs: str) -> str:
