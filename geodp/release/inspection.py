@@ -23,6 +23,7 @@ from geodp.io.read.rows.span import Opening
 from geodp.options.file_question import HOW_MANY
 from geodp.release.file_answers import FileAnswer, are_trips, list_answers
 from geodp.release.periods import find_period
+from geodp.reprs import one_line
 
 OF_GRID = ("bounds", "mask", "primary", "pairs", "points", "points_crs", "domain_is_public")
 """Options of a layout that make the grid, or choose the reader."""
@@ -116,8 +117,7 @@ class FileCall:
             [self.question, *asks, "", *(f"    {one}" for one in self.code.split("\n"))]
         )
 
-    def __repr__(self) -> str:
-        return f"FileCall({self.question!r})"
+    __repr__ = one_line
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,7 @@ class Inspection:
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
-        return (
-            f"Inspection({Path(self.file).name!r}, {len(self.calls)} calls; print it to see them)"
-        )
+        return f"Inspection({len(self.calls)} calls; print it to read them)"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
