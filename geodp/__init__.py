@@ -1,4 +1,14 @@
-"""Differentially private release of sparse geospatial counts."""
+"""Differentially private release of sparse geospatial counts.
+
+Start with a file of your own: ``print(geodp.inspect("FILE"))`` tells which questions it answers,
+and writes the lines of Python that publish it. ``release.write(folder)`` writes the release, and
+``geodp.open(folder)`` opens one of any kind: ``estimate(AREA)`` is a number with its 95 % interval,
+and ``to_pandas``, ``to_geopandas``, ``to_xarray``, ``plot`` and ``explore`` show everything.
+
+``publish`` releases counts; ``households``, ``amounts``, ``flows`` and ``census`` have one of their
+own, ``select`` chooses places, and ``publish_series`` is for several times. ``plan`` tells errors
+before any data is read.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +53,9 @@ __all__ = [*sorted(_HOME), *sorted((*_NAMESPACES, *_PACKAGES)), "__version__"]
 # Hints for names that users of data frames may try.
 _HINTS = {
     "load open_release read_release": "geodp.open(folder) opens a written release",
+    "describe info recognise recognize suggest guess": (
+        "geodp.inspect(path) tells which questions a file answers, with the lines that publish it"
+    ),
     "read_csv read_parquet read_excel read_file read_json from_pandas from_geopandas": (
         "geodp.read(path_or_frame, grid) reads files and frames, and geodp.publish takes them, too"
     ),

@@ -40,7 +40,10 @@ from geodp.grid.region import Region as Region
 from geodp.io.read.counting.choosing import read as read
 from geodp.io.read.points import read_points as read_points
 from geodp.io.read.public.areas import find_bounds as find_bounds
+from geodp.io.read.public.land import cut_to_land as cut_to_land
+from geodp.io.read.public.units import read_units as read_units
 from geodp.io.read.raster import read_raster as read_raster
+from geodp.io.read.rows.pixels import grid_like as grid_like
 from geodp.io.read.table import read_mesh as read_mesh
 from geodp.io.read.table import read_table as read_table
 from geodp.io.write.tables import Intervals as Intervals
@@ -71,6 +74,9 @@ from geodp.privacy.noise.law import Law as Law
 from geodp.privacy.samples import SecretSample as SecretSample
 from geodp.privacy.terms import Terms as Terms
 from geodp.release.estimates import PartErrors as PartErrors
+from geodp.release.inspection import FileCall as FileCall
+from geodp.release.inspection import Inspection as Inspection
+from geodp.release.inspection import inspect as inspect
 from geodp.release.opening import OpenedRelease as OpenedRelease
 from geodp.release.opening import WrittenRelease as WrittenRelease
 from geodp.release.opening import open_written as open_written

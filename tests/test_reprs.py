@@ -43,6 +43,7 @@ def objects(tmp_path_factory):
     )
     release.write(folder / "out")
     series = geodp.publish_series([table] * 2, times=["2024", "2025"], person="all", **given)
+    frame.to_csv(folder / "people.csv", index=False)
     area = geodp.Region.of(grid, (139.1, 35.1, 139.2, 35.2))
     return [
         *(geodp.read(frame, grid), release, geodp.open(folder / "out"), release.card()),
@@ -52,6 +53,7 @@ def objects(tmp_path_factory):
         *(series, series.card(), ledger, ledger.charges()[0], geodp.PureDP(10)),
         *(geodp.publish(by_age, **given).parts, geodp.NoiseKey(bytes(32))),
         *(release.method.guarantee, geodp.ContributionBound(1, "the operator")),
+        geodp.inspect(folder / "people.csv"),
     ]
 
 

@@ -1,122 +1,26 @@
-"""Questions that a file can answer: :data:`FILE_QUESTIONS` of all kinds, with its columns."""
+"""Commands that answer the questions of files."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geodp.cli.output import quote
 from geodp.errors import UsageError
-from geodp.options.file_question import ASK_CONTRIBUTION, ASK_TIMES, FileQuestion
-from geodp.registry import find_modules
+from geodp.options.file_question import COUNTS
 
 if TYPE_CHECKING:
     from geodp.cli.options import StrictCommand
-    from geodp.io.read.rows.input_files import FilePath
-
-COUNTS = "publish"
-"""Command that answers how many are where, of which no file question is needed."""
-
-HOW_MANY = "How many persons, or other units, are where?"
-"""The question that counts answer."""
-
-WHERE = "--where"
-
-OF_GRID = "--grid GRID"
-OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
-OF_OUTLINES = "--grid units:OUTLINES.gpkg --units-source WORDS"
-OF_ROWS = "--grid regular:ROWSxCOLS"
-"""Placeholders of a grid, of areal units and those between which trips lead, and of rows."""
+    from geodp.release.file_answers import FileAnswer
 
 
-@dataclass(frozen=True)
-class FileAnswer:
-    """A question that a file can answer, and what is known of the command that answers it.
-
-    Attributes
-    ----------
-    question : str
-        In whole sentences.
-    command : str
-        Without ``geodp``.
-    options : mapping of str to tuple of str
-        Values by flags; in capitals what only the operator knows.
-    blanks : collection of str
-        Flags whose values are in capitals.
-    asks : tuple of str
-        What the operator decides, in whole sentences.
-    """
-
-    question: str
-    command: str
-    options: Mapping[str, tuple[str, ...]]
-    blanks: Collection[str]
-    asks: tuple[str, ...]
-
-    def write_command(self, inputs: Sequence[str], more: Mapping[str, tuple[str, ...]]) -> str:
-        """Write the command, quoted for a shell, with further options at its end."""
-        options = {**self.options, **more}
-        words = [word for flag, values in options.items() for word in (flag, *values)]
-        return " ".join(["geodp", self.command, *map(quote, [*inputs, *words])])
-
-
-def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> list[FileAnswer]:
-    """List the questions that other kinds of release than counts answer.
-
-    Parameters
-    ----------
-    description : mapping
-        Result of :func:`geodp.io.read.layout.inspect.inspect`. Tables of an archive answer a
-        question if the columns of all have the same roles.
-    files : sequence of path
-        All inputs, of which the first is described.
-    """
-    from geodp.io.read.layout.inspect import DEGREES, PLANE, name_roles
-    from geodp.io.read.layout.propose import REQUEST_CRS, request_grid
-    from geodp.io.read.rows.names import list_names
-
-    tables = [one for one in description.get("tables", ()) if one["columns"]]
-    roles = name_roles(tables[0]) if tables else {}
-    if not tables or any(name_roles(one) != roles for one in tables[1:]):
-        return []
-    table = tables[0]
-    answers, dated = [], _are_dated(files)
-    for one in _list_file_questions():
-        place = _name_place(roles, table, one) if one.located else {}
-        if not one.fits(roles) or place is None or (one.dated and not dated):
-            continue
-        options = {**one.list_options(roles), **place, **_name_grid(table, roles)}
-        times = _list_further_times(table, roles, one)
-        stated = [(WHERE, f"{column}=VALUE") for column in times]
-        options |= {WHERE: tuple(chain.from_iterable(stated))[1:]} if times else {}
-        known = {*roles.values(), DEGREES} - {PLANE}
-        blanks = {
-            flag
-            for flag, values in options.items()
-            if flag == WHERE or any(_is_blank(word, known) for word in values)
-        }
-        asks = [] if table["grid"] else [request_grid(table)]
-        asks += [ASK_TIMES.format(list_names(times))] if times else []
-        asks += [ASK_CONTRIBUTION] if "--contribution" in blanks else []
-        asks += [REQUEST_CRS] if "--points-crs" in blanks else []
-        question = one.question.format_map(roles)
-        answers.append(FileAnswer(question, one.command, options, blanks, (*one.asks, *asks)))
-    return answers
-
-
-def are_trips(description: Mapping[str, Any]) -> bool:
-    """Return whether rows are trips, which have two places."""
-    ends = ("ends", "cells_of_ends", "destination")
-    return any(table[one] for table in description.get("tables", ()) for one in ends)
-
-
-def _list_file_questions() -> list[FileQuestion]:
-    """List the questions of all kinds."""
-    stated = (getattr(module, "FILE_QUESTIONS", ()) for module in find_modules("options"))
-    return [*chain.from_iterable(stated)]
+def write_command(
+    answer: FileAnswer, inputs: Sequence[str], more: Mapping[str, tuple[str, ...]]
+) -> str:
+    """Write the command of an answer, quoted for a shell, with further options at its end."""
+    options = {**answer.options, **more}
+    words = [word for flag, values in options.items() for word in (flag, *values)]
+    return " ".join(["geodp", answer.command, *map(quote, [*inputs, *words])])
 
 
 def find_command(words: str) -> StrictCommand | None:
@@ -125,10 +29,11 @@ def find_command(words: str) -> StrictCommand | None:
     UsageError for one that answers no question.
     """
     from geodp.cli import geodp
+    from geodp.release.file_answers import list_file_questions
 
     if words == COUNTS:
         return None
-    known = sorted({one.command for one in _list_file_questions()})
+    known = sorted({one.command for one in list_file_questions()})
     if words not in known:
         listed = ", ".join(map(quote, (COUNTS, *known)))
         raise UsageError(
@@ -139,55 +44,3 @@ def find_command(words: str) -> StrictCommand | None:
         command = command.commands[word]
     found: StrictCommand = command
     return found
-
-
-def _are_dated(files: Sequence[FilePath]) -> bool:
-    """Test whether the names of several files, or members of an archive, say a period each."""
-    from geodp.io.read.rows.members import list_members
-    from geodp.release.periods import find_period
-
-    names = [Path(one).name for one in files]
-    if len(files) == 1:
-        names = list_members(Path(files[0]))
-    periods = {*map(find_period, names)}
-    return len(periods) == len(names) > 1 and None not in periods
-
-
-def _name_place(
-    roles: Mapping[str, str], table: Mapping[str, Any], question: FileQuestion
-) -> dict[str, tuple[str, ...]] | None:
-    """Return the options for the place of a row; None where no column says it."""
-    if {"x", "y"} <= roles.keys():
-        crs = {"--points-crs": (roles["crs"],)} if question.records else {}
-        return {"--x": (roles["x"],), "--y": (roles["y"],), **crs}
-    if "code" in roles:
-        return {"--code": (roles["code"],)}
-    return {} if table["points"] else None
-
-
-def _is_blank(word: str, known: Collection[str]) -> bool:
-    """Test whether a word is in capitals, and no column, nor several with commas between them."""
-    return word.isupper() and word not in known and not {*word.split(",")}.issubset(known)
-
-
-def _list_further_times(
-    table: Mapping[str, Any], roles: Mapping[str, str], question: FileQuestion
-) -> list[str]:
-    """List columns of times, such as hours, by which a cell has several counts in a period."""
-    if not ("{period}" in question.columns and "{count}" in question.columns):
-        return []
-    return [one for one in table["times"] if one not in roles["period"].split(",")]
-
-
-def _name_grid(table: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the option for the grid of a table's codes, or what stands for it."""
-    if table["grid"]:
-        return {"--grid": (str(table["grid"]),)}
-    words = OF_GRID.split()
-    if "from_row" in roles:
-        words = OF_ROWS.split()
-    elif "code" in roles and "x" not in roles and not table["grids"]:
-        words = OF_UNITS.split()
-    elif "origin" in roles and not table["grids"]:
-        words = OF_OUTLINES.split()
-    return {flag: (value,) for flag, value in zip(words[::2], words[1::2], strict=True)}

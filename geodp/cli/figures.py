@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.output import write_file
-from geodp.cli.translation import measure_width, translate
+from geodp.cli.translation import measure_width, translate, translate_message
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ class ShownRows:
             begin = one.place.values() if one.place != last else ("",) * len(places)
             lines.append((*begin, translate(one.quantity.replace("_", " ")), *one.cells(sign)))
             last = one.place
-        return "\n".join([*self.head, align(lines, left=len(places) + 1), *self.notes])
+        head, notes = (map(translate_message, some) for some in (self.head, self.notes))
+        return "\n".join([*head, align(lines, left=len(places) + 1), *notes])
 
 
 def show_answers(answers: Mapping[str, ShownRows], options: Mapping[str, Any]) -> None:

@@ -26,6 +26,21 @@ ASK_TIMES = "Which values of {} are published (--where), so that a cell has one 
 """What is asked of counts in periods with columns such as hours."""
 
 
+COUNTS = "publish"
+"""Command that answers how many are where, of which no file question is needed."""
+
+HOW_MANY = "How many persons, or other units, are where?"
+"""The question that counts answer."""
+
+WHERE = "--where"
+
+OF_GRID = "--grid GRID"
+OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
+OF_OUTLINES = "--grid units:OUTLINES.gpkg --units-source WORDS"
+OF_ROWS = "--grid regular:ROWSxCOLS"
+"""Placeholders of a grid, of areal units and those between which trips lead, and of rows."""
+
+
 @dataclass(frozen=True)
 class FileQuestion:
     """A question that a file can answer if its columns have certain roles.
@@ -57,6 +72,10 @@ class FileQuestion:
         count of a cell.
     asks : tuple of str
         What the operator decides, as no file says it, in whole sentences.
+    python : tuple of str
+        Lines of Python that do the same: in braces ``file`` and ``grid``, the keywords that say how
+        it is read (``reading``) and those of the release (``terms``), of a series ``where`` and
+        ``times``, and the roles of columns.
     """
 
     question: str
@@ -70,6 +89,7 @@ class FileQuestion:
     located: bool = True
     records: bool = True
     asks: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
 
     def fits(self, roles: Mapping[str, str]) -> bool:
         """Test whether columns have all roles that this needs, and none that it excludes."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.answers import HOW_MANY, OF_GRID, OF_UNITS, are_trips, list_answers
+from geodp.cli.answers import write_command
 from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import quote
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError, printable
+from geodp.options.file_question import HOW_MANY, OF_GRID, OF_UNITS
 from geodp.options.option import Option
 from geodp.options.shared import JSON
 
@@ -60,6 +61,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     )
     from geodp.io.read.rows.input_files import list_paths
     from geodp.io.verify.card import public_folder, warn_if_withdrawn
+    from geodp.release.file_answers import are_trips
 
     # A release is public: reading it as confidential input would spend budget for nothing.
     packed = file if is_packed_release(file) else None
@@ -143,13 +145,15 @@ def _list_answers(
     description: dict[str, Any], files: Sequence[FilePath], inputs: str, opening: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """List questions with the commands that answer them, and what is left to do."""
+    from geodp.release.file_answers import list_answers
+
     flags = {f"--{name.replace('_', '-')}": (str(one),) for name, one in opening.items()}
     budget = {"--epsilon": ("0.1",), "--output": ("out",)}
     return [
         {
             "question": one.question,
             "asks": [*one.asks],
-            "command": one.write_command([inputs], {**flags, **budget}),
+            "command": write_command(one, [inputs], {**flags, **budget}),
             "blank": bool(one.blanks),
         }
         for one in list_answers(description, files)

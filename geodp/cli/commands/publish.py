@@ -69,10 +69,9 @@ def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 
     \b
-    Official files:       geodp publish Zensus2022_Bevoelkerungszahl_1km-Gitter.csv --epsilon 0.1
-                              --output out, or the last line of: geodp inspect FILE
-    Official mesh files:  geodp publish *.zip --grid jis:half --value LABEL
-                              --bounds 138 35 141.2 37.1333333333 --epsilon 0.1 --output out
+    Any file:             the last line of: geodp inspect FILE
+    Official files:       geodp publish tblT001141H5339.zip --epsilon 0.1 --output out
+    Official mesh files:  geodp publish *.zip --grid jis:half --bounds japan --value LABEL ...
     Tables:               geodp publish grid.parquet --grid inspire:1km --x x --y y --value T ...
     Points:               geodp publish people.csv --grid jis:quarter --points --x lon --y lat ...
     Count rasters:        geodp publish counts.tif --grid like:template.tif ...

@@ -255,6 +255,7 @@ FILE_QUESTIONS = (
         ("--person {person} --contribution 1", "--contribution NUMBER"),
         more="--clip LOWER UPPER --unit-of-amount UNIT",
         asks=(_CLIP,),
+        python=("release = geodp.amounts.publish({file}, grid=grid, {reading}, {terms})",),
     ),
     FileQuestion(
         "What are the numbers, sums and means of {amount} by place in every period? Every row is "
@@ -264,6 +265,12 @@ FILE_QUESTIONS = (
         ("--person {person} --contribution 1", "--contribution NUMBER"),
         more="--periods FIRST..LAST --person-in all --clip LOWER UPPER --unit-of-amount UNIT",
         asks=(_CLIP, ASK_PERIODS, ASK_PERSON_IN),
+        python=(
+            "times = {times}",
+            "read = geodp.amounts.read_records",
+            "tables = [read({file}, grid=grid, {where}, {reading}) for one in times]",
+            "release = geodp.amounts.publish_series(tables, times=times, {terms})",
+        ),
     ),
     FileQuestion(
         "What are the numbers, sums and means of {amount} by place in every period? Every row is "
@@ -275,6 +282,12 @@ FILE_QUESTIONS = (
         without=("period",),
         dated=True,
         asks=(_CLIP, ASK_PERSON_IN),
+        python=(
+            "files = {files}",
+            "read = geodp.amounts.read_records",
+            "tables = [read({one}, grid=grid, {reading}) for one in files.values()]",
+            "release = geodp.amounts.publish_series(tables, times=[*files], {terms})",
+        ),
     ),
 )
 """Questions that a file can answer by releases of amounts."""

@@ -158,6 +158,10 @@ FILE_QUESTIONS = (
         more=f"{_MORE} --suppressed merge",
         roles=("related", "receiver"),
         records=False,
+        python=(
+            "tables = geodp.census.read_table({file}, grid=grid, {reading})",
+            "release = geodp.census.publish(tables, {terms})",
+        ),
     ),
     FileQuestion(
         _QUESTION,
@@ -166,6 +170,10 @@ FILE_QUESTIONS = (
         roles=("related",),
         without=("receiver",),
         records=False,
+        python=(
+            "tables = geodp.census.read_table({file}, grid=grid, {reading})",
+            "release = geodp.census.publish(tables, {terms})",
+        ),
     ),
 )
 """Questions that a file can answer by a release of a census."""

@@ -528,6 +528,7 @@ FILE_QUESTIONS = (
         more="--trips 10",
         located=False,
         asks=(_MOST,),
+        python=("release = geodp.flows.publish({file}, grid=grid, {reading}, {terms})",),
     ),
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
@@ -536,6 +537,7 @@ FILE_QUESTIONS = (
         more="--contribution NUMBER",
         without=("person", "count"),
         located=False,
+        python=("release = geodp.flows.publish({file}, grid=grid, {reading}, {terms})",),
     ),
     FileQuestion(
         "How many trips lead from where to where? Every row counts the trips between two places.",
@@ -544,6 +546,7 @@ FILE_QUESTIONS = (
         more="--contribution NUMBER",
         without=("person",),
         located=False,
+        python=("release = geodp.flows.publish({file}, grid=grid, {reading}, {terms})",),
     ),
     FileQuestion(
         "How many trips lead from where to where? Every row counts the trips between two places.",
@@ -552,6 +555,7 @@ FILE_QUESTIONS = (
         more="--contribution NUMBER",
         without=("person",),
         located=False,
+        python=("release = geodp.flows.publish({file}, grid=grid, {reading}, {terms})",),
     ),
     FileQuestion(
         "How many trips lead from where to where? Every row is one trip.",
@@ -560,6 +564,7 @@ FILE_QUESTIONS = (
         more="--trips 10",
         located=False,
         asks=(_MOST,),
+        python=("release = geodp.flows.publish({file}, grid=grid, {reading}, {terms})",),
     ),
     FileQuestion(
         "How many trips lead from where to where? Every row counts the trips between two places.",
@@ -568,6 +573,7 @@ FILE_QUESTIONS = (
         more="--contribution NUMBER",
         without=("person",),
         located=False,
+        python=("release = geodp.flows.publish({file}, grid=grid, {reading}, {terms})",),
     ),
     FileQuestion(
         "How many trips lead from where to where in every period? Every row counts the trips "
@@ -578,6 +584,12 @@ FILE_QUESTIONS = (
         without=("person",),
         located=False,
         asks=(ASK_PERSON_IN,),
+        python=(
+            "columns = {columns}",
+            "read = geodp.flows.read_trips",
+            "tables = [read({file}, grid=grid, value=one, {reading}) for one in columns.values()]",
+            "release = geodp.flows.publish_series(tables, times=[*columns], {terms})",
+        ),
     ),
     FileQuestion(
         "How many trips lead from where to where? "
@@ -587,6 +599,10 @@ FILE_QUESTIONS = (
         more="--trips 10",
         located=False,
         asks=(_MOST,),
+        python=(
+            "table = geodp.flows.read_pings({file}, grid=grid, {reading})",
+            "release = geodp.flows.publish(table, {terms})",
+        ),
     ),
     FileQuestion(
         "How many trips lead from where to where? "
@@ -597,6 +613,10 @@ FILE_QUESTIONS = (
         without=("x",),
         located=False,
         asks=(_MOST,),
+        python=(
+            "table = geodp.flows.read_stays({file}, grid=grid, {reading})",
+            "release = geodp.flows.publish(table, {terms})",
+        ),
     ),
 )
 """Questions that a file can answer by releases of flows."""

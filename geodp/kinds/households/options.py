@@ -153,6 +153,10 @@ FILE_QUESTIONS = (
         "--household {household} --size {size}",
         more="--protect household",
         asks=(_WHOM,),
+        python=(
+            "table = geodp.households.read_records({file}, grid=grid, {reading})",
+            "release = geodp.households.publish(by_size=table, {terms})",
+        ),
     ),
     FileQuestion(
         "How many households of each size, and how many persons, live where? "
@@ -162,6 +166,10 @@ FILE_QUESTIONS = (
         more="--protect household",
         without=("size",),
         asks=(_WHOM,),
+        python=(
+            "table = geodp.households.read_records({file}, grid=grid, {reading})",
+            "release = geodp.households.publish(by_size=table, {terms})",
+        ),
     ),
     FileQuestion(
         "How many households of each size, and how many persons, live where? "
@@ -172,6 +180,10 @@ FILE_QUESTIONS = (
         without=("household",),
         records=False,
         asks=(_WHOM,),
+        python=(
+            "table = geodp.read({file}, grid, {reading})",
+            "release = geodp.households.publish(by_size=table, {terms})",
+        ),
     ),
     FileQuestion(
         "How many persons and how many households live where? Every row counts those of a cell.",
@@ -180,6 +192,11 @@ FILE_QUESTIONS = (
         more="--protect person --contribution NUMBER",
         without=("household", "size"),
         records=False,
+        python=(
+            "persons = geodp.read({file}, grid, {reading})",
+            "households = geodp.read({file}, grid, {reading_households})",
+            "release = geodp.households.publish(persons, households, {terms})",
+        ),
     ),
 )
 """Questions that a file can answer by releases of households."""

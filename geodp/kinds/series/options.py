@@ -16,6 +16,11 @@ FILE_QUESTIONS = (
         without=("person",),
         records=False,
         asks=(ASK_PERIODS, ASK_PERSON_IN),
+        python=(
+            "times = {times}",
+            "tables = [geodp.read({file}, grid, {where}, {reading}) for one in times]",
+            "release = geodp.publish_series(tables, times=times, {terms})",
+        ),
     ),
     FileQuestion(
         "How many persons, or other units, are where in every period? Every row counts those of a "
@@ -26,6 +31,11 @@ FILE_QUESTIONS = (
         without=("person",),
         records=False,
         asks=(ASK_PERSON_IN,),
+        python=(
+            "columns = {columns}",
+            "tables = [geodp.read({file}, grid, value=one, {reading}) for one in columns.values()]",
+            "release = geodp.publish_series(tables, times=[*columns], {terms})",
+        ),
     ),
     FileQuestion(
         "How many persons, or other units, are where in every period? Every row counts those of a "
@@ -36,6 +46,11 @@ FILE_QUESTIONS = (
         without=("person",),
         records=False,
         asks=(ASK_PERIODS, ASK_PERSON_IN),
+        python=(
+            "columns = {columns}",
+            "tables = [geodp.read({file}, grid, value=one, {reading}) for one in columns.values()]",
+            "release = geodp.publish_series(tables, times=[*columns], {terms})",
+        ),
     ),
     FileQuestion(
         "How many persons, or other units, are where in every period? Every file counts those of "
@@ -47,6 +62,11 @@ FILE_QUESTIONS = (
         records=False,
         dated=True,
         asks=(ASK_PERSON_IN,),
+        python=(
+            "files = {files}",
+            "tables = [geodp.read({one}, grid, {reading}) for one in files.values()]",
+            "release = geodp.publish_series(tables, times=[*files], {terms})",
+        ),
     ),
     FileQuestion(
         "How many persons, or other units, are where in every period? Every row is one person in "
@@ -57,5 +77,10 @@ FILE_QUESTIONS = (
         more=f"--periods FIRST..LAST {_OF_A_SERIES}",
         without=("count",),
         asks=(ASK_PERIODS, ASK_PERSON_IN),
+        python=(
+            "times = {times}",
+            "tables = [geodp.read_points({file}, grid=grid, {where}, {reading}) for one in times]",
+            "release = geodp.publish_series(tables, times=times, {terms})",
+        ),
     ),
 )

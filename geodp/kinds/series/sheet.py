@@ -82,7 +82,8 @@ def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard
     first = drawn[0][1]
     draw_legend(page, first, panels[:1])
     write_foot(page, first, panels[:1])
-    page.write_lines(card.guarantee.sharing.rule, SMALL, 18)
+    where = "one snapshot" if card.person == "one" else "every snapshot"
+    page.write_lines(f"One {card.guarantee.unit} may be in {where}.", SMALL, 18)
     return page.finish(card.name, card.guarantee.in_words, card.software)
 
 

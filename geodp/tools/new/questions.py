@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.answers import COUNTS, HOW_MANY, FileAnswer, are_trips, list_answers
 from geodp.cli.check import require_unpublished
 from geodp.cli.inputs import find_unit_names, grid_of, request_sources
 from geodp.cli.layout import INPUTS, list_arguments, resolve_inputs
@@ -32,7 +31,8 @@ from geodp.io.read.layout.presets import find_preset
 from geodp.io.read.layout.propose import DOMAIN, FIXED_EXTENT, REQUEST_CONTRIBUTION
 from geodp.io.read.rows.names import list_names
 from geodp.io.read.rows.span import OPENING, suggest_header
-from geodp.options.file_question import ASK_CONTRIBUTION
+from geodp.options.file_question import ASK_CONTRIBUTION, COUNTS, HOW_MANY
+from geodp.release.file_answers import FileAnswer, are_trips, list_answers
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid

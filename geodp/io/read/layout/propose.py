@@ -443,8 +443,10 @@ def _of_table(
     pairs = ends or (settings.get("pairs") and settings.get("column"))
     shapes = table["geometry"] is not None and not table["points"]
     units = str(settings.get("grid")).startswith(UNITS)
-    # Rows with a column of persons and none of counts are persons in the cells of their codes.
-    persons = table["persons"] and not table["counts"] and not settings.get("value") and not pairs
+    # Rows without a column of counts may be persons in the cells of their codes, and are with one
+    # of persons.
+    records = table["persons"] or (preset is None and not table["amounts"] and not shapes)
+    persons = records and not table["counts"] and not settings.get("value") and not pairs
     # Points lie in units that have outlines.
     nowhere = key is None and not shapes and not pairs
     nowhere &= not units or table["points"] or table["x"] is not None

@@ -102,6 +102,13 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
     ------
     UsageError
         The land or distance is unknown, or the grid has no place on the Earth or too many cells.
+
+    Examples
+    --------
+    >>> import geodp
+    >>> grid = geodp.Grid.mesh("jis:5km", bounds=(139, 34, 141, 36))
+    >>> geodp.cut_to_land(grid, "land:japan").mask.cells < 40 * 32
+    True
     """
     lattice = grid.require_full_map(
         Rule("land-needs-whole-map", "A mask needs a grid of one map that has none yet.")
@@ -516,7 +523,7 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
     return (
         f"About {100 * share:.0f} % of the domain lie at sea, more than 50 km from any land, and "
         "some noise there is released as counts: cut the domain down with --mask land:world, "
-        "land:europe or a country's, such as land:japan (cut_to_land).",
+        "land:europe or a country's, such as land:japan (geodp.cut_to_land).",
     )
 
 

@@ -77,6 +77,17 @@ def read_units(
         The table is not a tree, with file and row: a unit is repeated, lies in two
         units of the next level, has no code, parent or outline, or its outline overlaps another
         one. Outlines have no CRS, or several columns may have the codes.
+
+    Examples
+    --------
+    >>> from pathlib import Path; from tempfile import TemporaryDirectory; import geodp
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "towns.csv")
+    ...     _ = path.write_text("town,county\\nA1,A\\nA2,A\\nB1,B\\n")
+    ...     grid = geodp.read_units(path, source="made up")
+    >>> geodp.publish(geodp.CountTable.from_index(grid, grid.names.find(["A1", "B1"]), [70, 40]),
+    ...               epsilon=1, contribution=1).estimate("A").count >= 0
+    True
     """
     table = open_public(path, "units", **opening)
     drawn = find_outlines(table)

@@ -63,6 +63,17 @@ def grid_like(path: FilePath) -> Grid:
     are turned to those from -180 to 180.
 
     Raises InputError for a raster without a transform.
+
+    Examples
+    --------
+    >>> from pathlib import Path; from tempfile import TemporaryDirectory; import geodp, rasterio
+    >>> place = {"crs": "EPSG:3035", "transform": rasterio.Affine(1000, 0, 4e6, 0, -1000, 3e6)}
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "template.tif")
+    ...     size = {"width": 8, "height": 4, "count": 1, "dtype": "uint8"}
+    ...     rasterio.open(path, "w", driver="GTiff", **size, **place).close()
+    ...     geodp.grid_like(path).shape
+    (4, 8)
     """
     with unpack(path) as local, open_raster_file(local) as raster:
         header = RasterHeader(raster, local)

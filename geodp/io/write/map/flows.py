@@ -244,7 +244,7 @@ def compose_flows(view: View, look: Look, flows: MappedFlows) -> Sheet:
     panel = Panel.of(view, 0, bounds, 2 * look.size)
     label_space, (wide, high) = label_width(look), panel.frame.size
     page = Page(look, max(min_width(look), label_space + wide) + 2 * EDGE)
-    write_head(page, view, [panel])
+    write_head(page, view, [panel], lines=True)
     page.write_lines(captions.flows.format(side=flows.side), MEDIUM, 21)
     page.y += 24 + 18 * bool(label_space)
     left = (page.width - label_space - wide) / 2 + label_space

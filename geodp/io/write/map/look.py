@@ -29,7 +29,8 @@ class Captions:
     names : mapping
         Translations of names that the card has in English: guarantees, units.
     titles : mapping
-        Titles in place of ``title``, by names of tables and of what is counted.
+        Titles in place of ``title``, by names of tables and of what is counted; "lines": that of a
+        map on which flows are lines.
     """
 
     title: str = "{what} by place"
@@ -38,6 +39,7 @@ class Captions:
             "origins": "Where trips begin",
             "destinations": "Where trips end",
             "flows": "Where trips begin and end",
+            "lines": "The largest flows between places",
         }
     )
     cells: str = "{rows:,} × {cols:,} cells"
@@ -148,6 +150,7 @@ JAPANESE = Captions(
         "origins": "出発地の分布",
         "destinations": "到着地の分布",
         "flows": "出発地と到着地の分布",
+        "lines": "最も大きい流動",
         "persons": "人口の分布",
     },
     cells="{rows:,} × {cols:,} セル",

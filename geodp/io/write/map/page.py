@@ -140,8 +140,11 @@ def compose(view: View, look: Look) -> Sheet:
     return page.finish(look.title or view.name, view.table.event.statement, view.card.software)
 
 
-def write_head(page: Page, view: View, panels: list[Panel]) -> None:
-    """Write title and subtitle, and in red whether the release is not private, or withdrawn."""
+def write_head(page: Page, view: View, panels: list[Panel], *, lines: bool = False) -> None:
+    """Write title and subtitle, and in red whether the release is not private, or withdrawn.
+
+    ``lines``: whether the map shows flows as lines, and not where they begin and end.
+    """
     look = page.look
     captions, theme = look.captions, look.theme
     flags = [] if view.card.private else [captions.flag]
@@ -150,7 +153,7 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
     flag = measure(shown, LARGE, bold=True) + 24 if shown else 0.0
     page.y = 16
     place, block = panels[0].frame.place, panels[0].frame.block
-    drawn = wrap(name_map(view, look), page.inner_width - flag, LARGE, bold=True)
+    drawn = wrap(name_map(view, look, lines=lines), page.inner_width - flag, LARGE, bold=True)
     # A long title must not push the map off the page.
     if len(drawn) > TITLE_LINES:
         drawn[TITLE_LINES - 1 :] = [
@@ -178,12 +181,14 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
     page.write_lines(" · ".join(grid), MEDIUM, 21)
 
 
-def name_map(view: View, look: Look) -> str:
+def name_map(view: View, look: Look, *, lines: bool = False) -> str:
     """Return the title of a map: the requested one, the publisher's, or what is counted."""
     metadata, captions = view.card.metadata, look.captions
     given = look.title or (None if metadata is None else metadata.title)
     if given and families(given) is not None:
         return given
+    if lines:
+        return captions.titles["lines"]
     what = name_counts(view, look)
     title = captions.titles.get(view.name) or captions.titles.get(view.counted)
     return title or captions.title.format(what=f"{what[:1].upper()}{what[1:]}")
@@ -496,14 +501,20 @@ def write_foot(
     event = view.table.event
     symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
     budget = [f"{s} = {shorten_amount(n)}" for s, n in symbols.items() if n is not None]
+    # The methods of maps of trips have names that are for their cards alone.
+    named = [] if view.name in TRIPS else [str(event.mechanism)]
     # A quantity is made of several tables, each with a part of the budget.
-    lines += [] if is_quantity else [", ".join(budget) + f" · {event.mechanism}"]
+    lines += [] if is_quantity else [" · ".join([", ".join(budget), *named])]
     place = panels[0].frame.place
     if lies_somewhere(place) and (look.ground or (look.fade and panels[0].land is not None)):
         lines.append(captions.ground)
     page.y += 10
     for line in lines:
         page.write_lines(line, SMALL, 18)
+
+
+TRIPS = ("origins", "destinations", "flows")
+"""Names of maps of where trips begin and end."""
 
 
 def describe_crs(crs: str) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from geodp.cli.answers import COUNTS, find_command
+from geodp.cli.answers import find_command
 from geodp.cli.help import with_options
 from geodp.cli.layout import INPUTS
 from geodp.cli.readers import ReadingCommand
 from geodp.cli.values import find_inputs
+from geodp.options.file_question import COUNTS
 from geodp.options.option import Option, grouped, joined
 from geodp.options.shared import DOMAIN, FOLDER, LAYOUT, REQUEST
 
