@@ -526,20 +526,22 @@ class Sum:
     def of_regions(self, keys: Sequence[KeyArray]) -> PartEstimates:
         """Return the estimates of n regions: float64[n] each; ``keys``: cells of each, in order."""
         sizes = np.array([key.size for key in keys])
-        starts, which = np.cumsum(sizes) - sizes, np.repeat(np.arange(sizes.size), sizes)
+        which = np.repeat(np.arange(sizes.size), sizes)
         key = np.concatenate(keys)
-        cells = self.of_cells(key)
         at, some = self.tree.find(key)
         people = np.where(some, self.tree.count[-1][at], 0.0) if some.any() else np.zeros(key.size)
         total = _add_up(which, people, sizes.size)
         known = total > 0
-        weight = people / np.where(known, total, 1.0)[which]
+        # A cell without people matters only where nobody was released in its whole region.
+        used = some | ~known[which]
+        place, cells = which[used], self.of_cells(key[used])
+        weight = people[used] / np.where(known, total, 1.0)[place]
         share, doubt = (
-            _add_up(which, weight * each, sizes.size) for each in (cells.share, cells.doubt)
+            _add_up(place, weight * each, sizes.size) for each in (cells.share, cells.doubt)
         )
         # Of cells without people as many as are possible have these parts.
         for each, own in ((share, cells.share), (doubt, cells.doubt)):
-            np.maximum.at(each, which, np.where(known[which], 0.0, own))
+            np.maximum.at(each, place, np.where(known[place], 0.0, own))
         variance, of_map, even = (
             errors.of_regions(at[some], which[some], sizes.size)
             for errors in (self.own, self.of_map, self.tree.even)
@@ -547,10 +549,10 @@ class Sum:
         gain = np.sqrt(np.divide(of_map, even, out=share**2, where=known))
         # Cells average out: a share of many is at most as doubtful as their sum.
         doubt[known] = np.minimum(doubt[known], np.sqrt(variance[known]) / total[known])
-        alone = sizes == 1
+        alone = sizes[place] == 1
         found = PartEstimates(share, doubt, variance, gain, tails=self.tails)
         for name in ("share", "doubt", "variance", "gain"):
-            getattr(found, name)[alone] = getattr(cells, name)[starts[alone]]
+            getattr(found, name)[place[alone]] = getattr(cells, name)[alone]
         return found
 
 
