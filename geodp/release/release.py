@@ -308,6 +308,8 @@ class Release(InMemory, Regional):
 
     def errors(self, tops: Tops | None = None) -> RowErrors | None:
         """Return the errors of cells for files; ``tops`` as for :meth:`intervals`."""
+        if self.block_errors is None:
+            return None if self.parts is None else self.parts.rows
         error, intervals = self.cell_errors(), self.intervals(tops)
         return None if error is None else RowErrors(error, intervals)
 
