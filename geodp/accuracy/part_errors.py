@@ -295,6 +295,8 @@ class Split:
     marginals : tuple of MarginalNoise
     tails : (float, float)
         Half of a 95 % interval, in standard errors, below and above a sum of parts.
+    shrunk : bool
+        Whether measurements were shrunk towards the shares of the area above.
     """
 
     joint: Joint
@@ -303,6 +305,7 @@ class Split:
     steps: tuple[StepNoise, ...]
     marginals: tuple[MarginalNoise, ...] = ()
     tails: tuple[float, float] = (BELOW, ABOVE)
+    shrunk: bool = True
 
     def add_up(self, part: IntArray, count: FloatArray) -> Sum:
         """Return sums of some parts, with ``count`` of their people in the cells: float64[n]."""
@@ -313,7 +316,7 @@ class Split:
                 noise = pool(noise, other)
         held = self.tree.add_up(count)
         alike = self.steps[-1].count_alike(part, self.joint.parts)
-        return Sum(self.tree, held, noise, even, alike, self.tails)
+        return Sum(self.tree, held, noise, even, alike, self.tails, self.shrunk)
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,7 +411,7 @@ class Sum:
         Variance of what was measured, given the map's counts; infinite below the measured levels.
     even : float
         Share of these parts, if all that are apportioned together are equal.
-    tails : (float, float)
+    tails, shrunk
         See :class:`Split`.
     """
 
@@ -418,6 +421,7 @@ class Sum:
     even: float
     alike: float
     tails: tuple[float, float] = (BELOW, ABOVE)
+    shrunk: bool = True
 
     @property
     def last(self) -> int:
@@ -474,6 +478,8 @@ class Sum:
 
     def _is_shrunk(self, i: int) -> bool:
         """Test whether what a level's shrinkage leaves is known: few nodes tell too little."""
+        if not self.shrunk:
+            return False
         return 0 < i == self._measured - 1 or self.learned[i][1] >= FEWEST_NODES
 
     def _factor_of(self, i: int) -> float:
@@ -488,7 +494,7 @@ class Sum:
             share = self._share_above(i)
             differ = self._factor_of(i) * difference(people, share)
             believed = np.ones(people.size)
-            if i and self.noise[i]:
+            if self.shrunk and i and self.noise[i]:
                 believed = differ / (differ + self.alike * self.noise[i])
             gains.append((share + believed * (self.even - share)) ** 2)
         return TreeErrors(self.tree, gains)

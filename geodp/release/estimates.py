@@ -178,8 +178,20 @@ class PartErrors:
 
     def cell_errors(self) -> FloatArray:
         """Compute the standard error of every row of the table: float64[n]."""
-        estimates, cells, place = self._estimate_parts(self.table.key)
-        return _add_errors(estimates, np.broadcast_to(self._map_errors, cells.shape)[place])
+        return self.errors_of(self.table.key)
+
+    def errors_of(self, key: KeyArray) -> FloatArray:
+        """Return standard errors of rows of the table: float64[n]."""
+        return self._find_errors(*self._estimate_parts(key))
+
+    def _find_errors(
+        self, estimates: PartEstimates, cells: KeyArray, place: IntArray
+    ) -> FloatArray:
+        """Find standard errors from the estimates of parts, their cells and indices of these."""
+        errors = self._map_errors
+        if errors.size > 1:
+            errors = errors[np.searchsorted(self.split.map.key, cells)]
+        return _add_errors(estimates, np.broadcast_to(errors, cells.shape)[place])
 
     @cached_property
     def _map_errors(self) -> FloatArray:
@@ -194,12 +206,8 @@ class PartErrors:
 
     def of_rows(self, key: KeyArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return standard errors and both ends of rows of the table: float64[n] each."""
-        estimates, cells, place = self._estimate_parts(key)
-        errors = self._map_errors
-        if errors.size > 1:
-            errors = errors[np.searchsorted(self.split.map.key, cells)]
-        own = _add_errors(estimates, np.broadcast_to(errors, cells.shape)[place])
-        return (own, *self._find_ends(key, estimates, cells, place))
+        found = self._estimate_parts(key)
+        return (self._find_errors(*found), *self._find_ends(key, *found))
 
     def _find_ends(
         self, key: KeyArray, estimates: PartEstimates, cells: KeyArray, place: IntArray
@@ -262,6 +270,10 @@ class PartRows(RowErrors):
     def columns(self, key: KeyArray, rows: slice) -> list[FloatArray]:
         """Return the columns of some rows; see :class:`RowErrors`."""
         assert self.parts is not None  # as only `PartErrors.rows` makes these columns
+        if self.intervals is not self.parts and self.intervals is not None:
+            # Ends that are held already, as of what is verified.
+            ends = self.intervals.of(key)
+            return [six_digits(self.parts.errors_of(key)), *widen(*ends)]
         error, low, high = self.parts.of_rows(key)
         return [six_digits(error), *widen(low, high)]
 

@@ -93,7 +93,8 @@ class ListedTables:
             raise UsageError(wrong)
         homes = document.get(HOUSEHOLDS, {})
         records = {name: homes.pop(name) for name in RECORDS if name in homes}
-        if MEMBERS in document and (records or not homes):
+        size = homes.pop("max-size", homes.pop("max_size", options["max_size"]))
+        if MEMBERS in document and (records or not homes) or type(size) is not int:
             raise UsageError(wrong)
         made = {
             name: _complete(options, path.parent, one, convert) for name, one in sections.items()
@@ -105,7 +106,7 @@ class ListedTables:
             {name: made[name] for name in margins},
             records,
             read_named(options["rest"], "--rest"),
-            options["max_size"],
+            size,
         )
 
     @cached_property
@@ -188,4 +189,16 @@ def _complete(
     section = {name_of_flag(name.replace("-", "_")): value for name, value in section.items()}
     inputs = section.pop("inputs")
     paths = [inputs] if isinstance(inputs, str) else [*inputs]
+    if "labels" in section:
+        labels = section["labels"]
+        labels = [labels] if isinstance(labels, str) else labels
+        section["labels"] = [_place_labels(folder, str(one)) for one in labels]
     return {**call, **convert(section), "inputs": tuple(folder / one for one in paths)}
+
+
+def _place_labels(folder: Path, text: str) -> str:
+    """Return a value of ``labels`` with the path of its file, where it names one in the folder."""
+    if (folder / text).is_file():
+        return str(folder / text)
+    name, mark, file = text.partition("=")
+    return f"{name}={folder / file}" if mark and (folder / file).is_file() else text

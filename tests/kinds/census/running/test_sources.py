@@ -82,6 +82,20 @@ def test_counts_have_a_column_each(folder):
     assert np.abs(counts - [2, 2, 1]).max() <= 1
 
 
+def test_the_file_states_the_largest_size_and_labels_lie_beside_it(folder):
+    (folder / "sexes.csv").write_text("f\nm\n")
+    text = LISTED.replace('"sex=f,m"', '"sex=sexes.csv"') + "max-size = 3\n"
+    (folder / "census.toml").write_text(text)
+    asked = [one for one in ASKED if one not in ("--max-size", "20")]
+    done = run(
+        "census", "publish", folder / "census.toml", *asked, *BUDGET, "--output", folder / "out"
+    )
+    assert done.returncode == 0, done.stderr
+    margins = {one.name: one for one in geodp.open(folder / "out").margins.margins}
+    assert margins["household_status"].max_size == 3
+    assert margins["sex"].labels == ("f", "m")
+
+
 @pytest.mark.parametrize(
     ("text", "more", "told"),
     [
@@ -90,11 +104,13 @@ def test_counts_have_a_column_each(folder):
         (LISTED + '[members]\ninputs = "people.csv"\n', [], "members"),
         (LISTED + '[flows]\ninputs = "people.csv"\n', [], "persons"),
         (LISTED.replace("by =", "epsilon ="), [], "--epsilon"),
+        (LISTED + 'max-size = "3"\n', [], "persons"),
+        (LISTED + "max-size = 1\n", [], "max_size"),
         (LISTED.replace('"sex=f,m"', '"age=f,m"'), [], "labels of sex"),
         (LISTED.replace("people.csv", "nobody.csv"), [], "nobody.csv"),
         (LISTED, ["--part", "sex"], "--part"),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_a_file_that_lists_something_else_is_refused(folder, text, more, told):
     (folder / "census.toml").write_text(text)
