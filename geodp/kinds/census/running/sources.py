@@ -94,7 +94,7 @@ class ListedTables:
         homes = document.get(HOUSEHOLDS, {})
         records = {name: homes.pop(name) for name in RECORDS if name in homes}
         size = homes.pop("max-size", homes.pop("max_size", options["max_size"]))
-        if MEMBERS in document and (records or not homes) or type(size) is not int:
+        if (MEMBERS in document and (records or not homes)) or type(size) is not int:
             raise UsageError(wrong)
         made = {
             name: _complete(options, path.parent, one, convert) for name, one in sections.items()
