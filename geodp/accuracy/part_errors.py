@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,6 +295,8 @@ class Split:
     marginals : tuple of MarginalNoise
     tails : (float, float)
         Half of a 95 % interval, in standard errors, below and above a sum of parts.
+    shrunk : bool
+        Whether measurements were shrunk towards the shares of the area above.
     """
 
     joint: Joint
@@ -303,6 +305,7 @@ class Split:
     steps: tuple[StepNoise, ...]
     marginals: tuple[MarginalNoise, ...] = ()
     tails: tuple[float, float] = (BELOW, ABOVE)
+    shrunk: bool = True
 
     def add_up(self, part: IntArray, count: FloatArray) -> Sum:
         """Return sums of some parts, with ``count`` of their people in the cells: float64[n]."""
@@ -313,7 +316,7 @@ class Split:
                 noise = pool(noise, other)
         held = self.tree.add_up(count)
         alike = self.steps[-1].count_alike(part, self.joint.parts)
-        return Sum(self.tree, held, noise, even, alike, self.tails)
+        return Sum(self.tree, held, noise, even, alike, self.tails, self.shrunk)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,23 +346,30 @@ class PartEstimates:
 
 @dataclass(frozen=True, eq=False)
 class NodeShares:
-    """Estimates of the same parts at all nodes of a map.
+    """Estimates of the same parts at all nodes of a map, as far as cells need them.
 
     Attributes
     ----------
     tree : MapTree
-    estimates : list of PartEstimates
-        By level, the root's first.
+    levels : list of (float64[n], float64[n])
+        Shares of nodes and their doubts, by level, the root's first; nodes of all levels below,
+        down to the cells, have those of the last.
+    variance, gain : float64[n]
+        Of the cells.
     tails : (float, float)
         See :class:`Split`.
     """
 
-    NUMBERS: ClassVar[int] = 4
-    """How many numbers are held of every node."""
-
     tree: MapTree
-    estimates: list[PartEstimates] = field(repr=False)
+    levels: list[tuple[FloatArray, FloatArray]] = field(repr=False)
+    variance: FloatArray = field(repr=False)
+    gain: FloatArray = field(repr=False)
     tails: tuple[float, float] = (BELOW, ABOVE)
+
+    @staticmethod
+    def size(tree: MapTree) -> int:
+        """Return how many bytes the estimates for a tree take at most."""
+        return 2 * 8 * (sum(node.size for node in tree.node) + tree.node[-1].size)
 
     def of_cells(self, key: KeyArray) -> PartEstimates:
         """Return the estimates of cells.
@@ -368,8 +378,8 @@ class NodeShares:
         """
         estimate = PartEstimates(*np.zeros((4, key.size)), tails=self.tails)
         missing = np.ones(key.size, np.bool_)
-        # From the cells up to the first node with people, whose share applies to empty cells, too.
-        for i in range(len(self.estimates) - 1, -1, -1):
+        # Up to the first node with people, whose share applies to empty cells, too.
+        for i in range(len(self.levels) - 1, -1, -1):
             node, some = self.tree.node[i], np.flatnonzero(missing)
             if not node.size or not some.size:
                 break
@@ -377,17 +387,14 @@ class NodeShares:
             at = np.minimum(np.searchsorted(node, ancestor), node.size - 1)
             here = node[at] == ancestor
             at, some = at[here], some[here]
-            estimate.share[some], estimate.doubt[some] = (
-                self.estimates[i].share[at],
-                self.estimates[i].doubt[at],
-            )
+            share, doubt = self.levels[i]
+            estimate.share[some], estimate.doubt[some] = share[at], doubt[at]
             estimate.gain[some] = estimate.share[some]
-            if i == len(self.estimates) - 1:
-                estimate.variance[some] = self.estimates[i].variance[at]
-                estimate.gain[some] = self.estimates[i].gain[at]
             missing[some] = False
         # Nobody was released, so that nothing is known of shares: any part may be all of a cell.
         estimate.share[missing] = estimate.gain[missing] = 1.0
+        at, here = self.tree.find(key)
+        estimate.variance[here], estimate.gain[here] = self.variance[at[here]], self.gain[at[here]]
         return estimate
 
 
@@ -404,7 +411,7 @@ class Sum:
         Variance of what was measured, given the map's counts; infinite below the measured levels.
     even : float
         Share of these parts, if all that are apportioned together are equal.
-    tails : (float, float)
+    tails, shrunk
         See :class:`Split`.
     """
 
@@ -414,6 +421,7 @@ class Sum:
     even: float
     alike: float
     tails: tuple[float, float] = (BELOW, ABOVE)
+    shrunk: bool = True
 
     @property
     def last(self) -> int:
@@ -470,6 +478,8 @@ class Sum:
 
     def _is_shrunk(self, i: int) -> bool:
         """Test whether what a level's shrinkage leaves is known: few nodes tell too little."""
+        if not self.shrunk:
+            return False
         return 0 < i == self._measured - 1 or self.learned[i][1] >= FEWEST_NODES
 
     def _factor_of(self, i: int) -> float:
@@ -484,31 +494,23 @@ class Sum:
             share = self._share_above(i)
             differ = self._factor_of(i) * difference(people, share)
             believed = np.ones(people.size)
-            if i and self.noise[i]:
+            if self.shrunk and i and self.noise[i]:
                 believed = differ / (differ + self.alike * self.noise[i])
             gains.append((share + believed * (self.even - share)) ** 2)
         return TreeErrors(self.tree, gains)
 
     @cached_property
-    def estimates(self) -> list[PartEstimates]:
-        """Estimates for the nodes of each level."""
-        estimates = list[PartEstimates]()
-        for i, people in enumerate(self.tree.count):
-            variance = self.own.of_nodes[i]
-            gain = np.sqrt(self.of_map.of_nodes[i] / self.tree.even.of_nodes[i])
-            # Below the last measured level, parts have the share of their area, and its doubt.
-            if i <= self.last:
-                share, doubt = self.held[i] / people, np.sqrt(variance) / people
-            else:
-                parent = self.tree.parent[i]
-                share, doubt = estimates[-1].share[parent], estimates[-1].doubt[parent]
-            estimates.append(PartEstimates(share, doubt, variance, gain))
-        return estimates
-
-    @cached_property
     def shares(self) -> NodeShares:
         """Estimates for the nodes of all levels, without the sums."""
-        return NodeShares(self.tree, self.estimates, self.tails)
+        # Below the last measured level, parts have the share of their area, and its doubt.
+        levels = [
+            (held / people, np.sqrt(variance) / people)
+            for held, people, variance in zip(
+                self.held[: self.last + 1], self.tree.count, self.own.of_nodes, strict=False
+            )
+        ]
+        gain = np.sqrt(self.of_map.of_nodes[-1] / self.tree.even.of_nodes[-1])
+        return NodeShares(self.tree, levels, self.own.of_nodes[-1], gain, self.tails)
 
     def of_cells(self, key: KeyArray) -> PartEstimates:
         """Return the estimates of cells; see :meth:`NodeShares.of_cells`."""

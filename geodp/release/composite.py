@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from geodp.grid.grid import Grid
-from geodp.io.folder.staged_release import StagedTables, check_publication
+from geodp.io.folder.staged_release import StagedTables, check_name, check_target
 from geodp.io.write.view import View
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
@@ -147,8 +147,8 @@ class Composite(OnMaps, ABC, Generic[IndexOf]):
     def check_place(self, path: str | Path, *, overwrite: bool) -> None:
         """Raise UsageError if the release could not be written to a folder."""
         for name, table in self.tables.items():
-            count = self.index.name_count(name)
-            check_publication(table.grid, path, name=count, overwrite=overwrite)
+            check_name(table.grid, self.index.name_count(name))
+        check_target(path, overwrite=overwrite)
 
     def write_into(self, place: StagedTables, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""

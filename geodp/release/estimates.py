@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from math import nan
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
+from geodp.io.write.tables import RowErrors, six_digits, widen
 from geodp.release.base import BaseRelease
 from geodp.release.cutting import cut_figures, read_within
 from geodp.table.counts import ReleasedTable
@@ -132,7 +134,7 @@ class PartErrors:
         """Return the shares of a sum at all nodes, which are less than the sum itself."""
         held = self._shares
         if parts not in held:
-            each = NodeShares.NUMBERS * 8 * sum(node.size for node in self.split.tree.node)
+            each = NodeShares.size(self.split.tree)
             if len(held) >= max(MAX_SUMS, SHARES // max(each, 1)):
                 held.pop(next(iter(held)))
             held[parts] = self._sum_up(parts).shares
@@ -176,18 +178,41 @@ class PartErrors:
 
     def cell_errors(self) -> FloatArray:
         """Compute the standard error of every row of the table: float64[n]."""
-        estimates, cells, place = self._estimate_parts(self.table.key)
+        return self.errors_of(self.table.key)
+
+    def errors_of(self, key: KeyArray) -> FloatArray:
+        """Return standard errors of rows of the table: float64[n]."""
+        return self._find_errors(*self._estimate_parts(key))
+
+    def _find_errors(
+        self, estimates: PartEstimates, cells: KeyArray, place: IntArray
+    ) -> FloatArray:
+        """Find standard errors from the estimates of parts, their cells and indices of these."""
+        errors = self._map_errors
+        if errors.size > 1:
+            errors = errors[np.searchsorted(self.split.map.key, cells)]
+        return _add_errors(estimates, np.broadcast_to(errors, cells.shape)[place])
+
+    @cached_property
+    def _map_errors(self) -> FloatArray:
+        """Standard errors of the map's listed cells, or of all of them one: float64[n or 1]."""
         errors = self.map.cell_errors()
         assert errors is not None  # as the method of the map has a closed form
-        # The part's error from that of the cell, and its own.
-        cell_error = np.broadcast_to(errors, cells.shape)[place]
-        return np.asarray(
-            np.hypot(estimates.gain * cell_error, np.sqrt(estimates.variance)), np.float64
-        )
+        return np.atleast_1d(np.asarray(errors, np.float64))
 
     def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
         """Return low and high ends for parts of cells: float64[n] each; ``key``: uint64[n]."""
-        estimates, cells, place = self._estimate_parts(key)
+        return self._find_ends(key, *self._estimate_parts(key))
+
+    def of_rows(self, key: KeyArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return standard errors and both ends of rows of the table: float64[n] each."""
+        found = self._estimate_parts(key)
+        return (self._find_errors(*found), *self._find_ends(key, *found))
+
+    def _find_ends(
+        self, key: KeyArray, estimates: PartEstimates, cells: KeyArray, place: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Find both ends from the estimates of parts, their cells and the indices of these."""
         intervals = self.map.intervals()
         assert intervals is not None  # as the method of the map has a closed form
         low, high = (end[place] for end in intervals.of(cells))
@@ -215,15 +240,42 @@ class PartErrors:
         """
         people, error, low, high = total
         estimates = self._share(tuple(parts.tolist())).of_cells(cells)
-        own = np.hypot(estimates.gain * error, np.sqrt(estimates.variance))
+        own = _add_errors(estimates, error)
         numbers = count.astype(np.float64), estimates, people.astype(np.float64)
         return (own, *intervals_around(*numbers, (low, high)))
+
+    @property
+    def rows(self) -> PartRows:
+        """The errors of the table for files."""
+        return PartRows(nan, self, self)
 
     def unlisted(self, error: float) -> tuple[float, float]:
         """Return the interval of the map's cells that are not listed, which bounds their parts."""
         intervals = self.map.intervals()
         assert intervals is not None  # as the method of the map has a closed form
         return intervals.unlisted(error)
+
+
+def _add_errors(estimates: PartEstimates, error: FloatArray) -> FloatArray:
+    """Return standard errors of parts from those of their cells and their own: float64[n]."""
+    return np.asarray(np.hypot(estimates.gain * error, np.sqrt(estimates.variance)), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PartRows(RowErrors):
+    """Errors of a table of parts, made with its rows: those of all rows would be much."""
+
+    parts: PartErrors | None = None
+
+    def columns(self, key: KeyArray, rows: slice) -> list[FloatArray]:
+        """Return the columns of some rows; see :class:`RowErrors`."""
+        assert self.parts is not None  # as only `PartErrors.rows` makes these columns
+        if self.intervals is not self.parts and self.intervals is not None:
+            # Ends that are held already, as of what is verified.
+            ends = self.intervals.of(key)
+            return [six_digits(self.parts.errors_of(key)), *widen(*ends)]
+        error, low, high = self.parts.of_rows(key)
+        return [six_digits(error), *widen(low, high)]
 
 
 MAX_CELLS = 1 << 20

@@ -72,9 +72,13 @@ class Release(InMemory, Regional):
     preview : Release, optional
         Release of an empty table from before the draw. If only drawn values differ, its card and
         closed forms are reused, as they are computed already.
+    of_parts : Release, optional
+        Of a table of parts, the release of the map whose counts they add up to, where there is one
+        with the same counts and noise: it computes its errors once for all tables of parts.
     """
 
     preview: Release | None = None
+    of_parts: Release | None = None
 
     quantities = ("count",)
 
@@ -165,6 +169,8 @@ class Release(InMemory, Regional):
 
     def _of_map(self, table: ReleasedTable) -> Release:
         """Make the release of the map of all parts together."""
+        if self.of_parts is not None:
+            return self.of_parts
         return replace(self, table=table, custom_method=None, charge=None)
 
     def estimate_all(
@@ -308,6 +314,8 @@ class Release(InMemory, Regional):
 
     def errors(self, tops: Tops | None = None) -> RowErrors | None:
         """Return the errors of cells for files; ``tops`` as for :meth:`intervals`."""
+        if self.block_errors is None:
+            return None if self.parts is None else self.parts.rows
         error, intervals = self.cell_errors(), self.intervals(tops)
         return None if error is None else RowErrors(error, intervals)
 

@@ -219,6 +219,21 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
     Parameters are those of `write_publication`. A LettersWarning says that no font has the letters
     of the name, which the map will lack.
     """
+    check_name(grid, name)
+    check_target(path, overwrite=overwrite)
+
+
+def check_target(path: str | Path, *, overwrite: bool) -> None:
+    """Raise UsageError if no release could be put there, or one that it replaces holds more.
+
+    Of what is replaced, all files are read.
+    """
+    require_free(path, overwrite=overwrite)
+    require_only_release_files(path)
+
+
+def check_name(grid: Grid, name: str) -> None:
+    """Raise UsageError if some format cannot hold counts on this grid by this name."""
     if not re.fullmatch(r"\w[\w-]*", name) or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
             "The name must be a file name of letters, digits, '_' and '-', with at most "
@@ -240,8 +255,6 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
     # Every format checks the name and grid itself, as each has different restrictions.
     for one in find_formats():
         one.check(grid, name)
-    require_free(path, overwrite=overwrite)
-    require_only_release_files(path)
 
 
 def try_formats(empty: View) -> None:

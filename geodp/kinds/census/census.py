@@ -403,15 +403,21 @@ class Census(JointRelease[CensusCard]):
 
     def _estimate_population(self, name: str, key: KeyArray) -> CellEstimates:
         own = self._alone[name]
-        errors, intervals = own.cell_errors(), own.intervals()
+        intervals = own.intervals()
         assert intervals is not None  # as a population has closed forms
-        listed, there = own.table.key, np.isin(key, own.table.key)
+        count = np.asarray(own.table.counts_at(key), np.int64)
         largest = own.card().expected_error.largest
         assert largest is not None  # as above
-        error = np.full(key.size, largest)
-        each = np.broadcast_to(np.asarray(errors, np.float64), listed.shape)
-        error[there] = each[np.searchsorted(listed, key[there])]
-        return (np.asarray(own.table.counts_at(key), np.int64), error, *intervals.of(key))
+        error, there = np.full(key.size, largest), count > 0
+        each = np.broadcast_to(self._population_errors[name], own.table.key.shape)
+        error[there] = each[np.searchsorted(own.table.key, key[there])]
+        return (count, error, *intervals.of(key))
+
+    @cached_property
+    def _population_errors(self) -> dict[str, FloatArray]:
+        """Standard errors of the listed cells of both populations, or of all of them one."""
+        errors = {name: self._alone[name].cell_errors() for name in self.margins.populations}
+        return {name: np.asarray(one, np.float64) for name, one in errors.items()}
 
     @cached_property
     def _alone(self) -> dict[str, Release]:

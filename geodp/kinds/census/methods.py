@@ -250,7 +250,15 @@ class CensusTable(OfPyramid):
             noise[name] = np.array(from_below(fitted.fanouts, measured))
         # Measured on all levels: the errors of parts are those of noise.
         tails = Z if event.is_normal else LAPLACE_Z
-        return Split(joint, map_release, tree, self.list_steps(noise), tails=(tails, tails))
+        return Split(
+            joint,
+            map_release,
+            tree,
+            self.list_steps(noise),
+            tails=(tails, tails),
+            # Household status keeps its measurements: what they lack of T is divided evenly.
+            shrunk=not path[-1].max_size,
+        )
 
     def list_steps(self, variances: Mapping[str, FloatArray]) -> tuple[StepNoise, ...]:
         """List how the parts of this table are divided, with variances of counts by margin."""

@@ -266,6 +266,13 @@ class CensusDesign:
         # Of what is released: whoever puts tables of two releases together is found out.
         made = fill_tables(previews.values(), tables, describe_maps(tables), charge)
         releases = {**self.preview.releases, **dict(zip(previews, made, strict=True))}
+        margins = self.streams.margins
+        for one in margins.margins:
+            population = margins.population(one.name)
+            # Errors of persons that were published before are those of their own card.
+            if population in previews:
+                parts = releases[one.name]
+                releases[one.name] = replace(parts, of_parts=releases[population])
         return replace(self.preview, releases=releases).with_charge(charge)
 
 

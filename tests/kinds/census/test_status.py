@@ -9,6 +9,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.joint import split_grid
 from geodp.kinds.census.margins import STATUS, Margin, Margins
+from geodp.privacy.key import NoiseKey
 from geodp.table.counts import ReleasedTable
 from tests.kinds.changing import failed
 from tests.refusals import refuses
@@ -66,6 +67,31 @@ def test_columns_have_the_numbers_of_people_and_households():
         )
     )
     assert found == pytest.approx(expected, abs=2)
+
+
+def test_standard_errors_are_those_that_are_made():
+    """Where nobody is clamped, and the parts have different shares, as all have equal noise."""
+    homes, members = np.full(GRID.shape, 300), np.full(GRID.shape, 700)
+    tables = {"households": table(homes), "members": table(members), "max_size": 6}
+    regions = [(x, y, x + side, y + side) for side in (1, 8) for x in (0, 8) for y in (0, 8)]
+    ratios = []
+    for trial in range(60):
+        key = NoiseKey((trial + 1).to_bytes(32, "little"))
+        census = geodp.census.publish(table(members + 400), **tables, **OPTIONS, key=key)
+        for (west, south, east, north), found in zip(
+            regions, census.estimate_all(regions), strict=True
+        ):
+            cells = (east - west) * (north - south)
+            for name, true in (
+                ("households", 300),
+                ("persons in households", 700),
+                ("persons outside households", 400),
+            ):
+                error = found[name].value - true * cells
+                ratios.append((cells, error / found[name].standard_error))
+    cells, ratio = np.array(ratios).T
+    for number in np.unique(cells):
+        assert 0.85 < np.sqrt(np.mean(ratio[cells == number] ** 2)) < 1.1
 
 
 def test_a_member_without_a_household_is_found(tmp_path):

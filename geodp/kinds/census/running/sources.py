@@ -106,7 +106,10 @@ class ListedTables:
         homes = document.get(HOUSEHOLDS, {})
         records = {name: homes.pop(name) for name in RECORDS if name in homes}
         sizes = homes.pop(SIZES, 1) if records else 1
-        if (MEMBERS in document and (records or not homes)) or type(sizes) is not int:
+        largest = homes.pop("max-size", homes.pop("max_size", options["max_size"]))
+        if (MEMBERS in document and (records or not homes)) or not all(
+            type(one) is int for one in (sizes, largest)
+        ):
             raise UsageError(wrong)
         made = {
             name: _complete(options, path.parent, one, convert) for name, one in sections.items()
@@ -119,7 +122,7 @@ class ListedTables:
             records,
             sizes,
             read_named(options["rest"], "--rest"),
-            options["max_size"],
+            largest,
         )
 
     @cached_property
@@ -210,4 +213,16 @@ def _complete(
     section = {name_of_flag(name.replace("-", "_")): value for name, value in section.items()}
     inputs = section.pop("inputs")
     paths = [inputs] if isinstance(inputs, str) else [*inputs]
+    if "labels" in section:
+        labels = section["labels"]
+        labels = [labels] if isinstance(labels, str) else labels
+        section["labels"] = [_place_labels(folder, str(one)) for one in labels]
     return {**call, **convert(section), "inputs": tuple(folder / one for one in paths)}
+
+
+def _place_labels(folder: Path, text: str) -> str:
+    """Return a value of ``labels`` with the path of its file, where it names one in the folder."""
+    if (folder / text).is_file():
+        return str(folder / text)
+    name, mark, file = text.partition("=")
+    return f"{name}={folder / file}" if mark and (folder / file).is_file() else text

@@ -112,6 +112,20 @@ def test_counts_of_households_have_sizes(folder):
     assert np.abs(counts - [3, 1, 0, 5]).max() <= 1
 
 
+def test_the_file_states_the_largest_size_and_labels_lie_beside_it(folder):
+    (folder / "sexes.csv").write_text("f\nm\n")
+    text = LISTED.replace('"sex=f,m"', '"sex=sexes.csv"') + "max-size = 3\n"
+    (folder / "census.toml").write_text(text)
+    asked = [one for one in ASKED if one not in ("--max-size", "20")]
+    done = run(
+        "census", "publish", folder / "census.toml", *asked, *BUDGET, "--output", folder / "out"
+    )
+    assert done.returncode == 0, done.stderr
+    margins = {one.name: one for one in geodp.open(folder / "out").margins.margins}
+    assert margins["household_status"].max_size == 3
+    assert margins["sex"].labels == ("f", "m")
+
+
 @pytest.mark.parametrize(
     ("text", "more", "told"),
     [
@@ -122,6 +136,8 @@ def test_counts_of_households_have_sizes(folder):
         (LISTED.replace("by =", "epsilon ="), [], "--epsilon"),
         (LISTED + "sizes = 'all'\n", [], "sizes"),
         (LISTED + "sizes = 8\n", [], "sizes"),
+        (LISTED + 'max-size = "3"\n', [], "persons"),
+        (LISTED + "max-size = 1\n", [], "max_size"),
         (LISTED.replace('"sex=f,m"', '"age=f,m"'), [], "labels of sex"),
         (LISTED.replace("people.csv", "nobody.csv"), [], "nobody.csv"),
         (LISTED, ["--part", "sex"], "--part"),
