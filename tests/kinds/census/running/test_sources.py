@@ -142,7 +142,7 @@ def test_the_file_states_the_largest_size_and_labels_lie_beside_it(folder):
         (LISTED.replace("people.csv", "nobody.csv"), [], "nobody.csv"),
         (LISTED, ["--part", "sex"], "--part"),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_a_file_that_lists_something_else_is_refused(folder, text, more, told):
     (folder / "census.toml").write_text(text)
