@@ -225,6 +225,20 @@ class MapTree:
         at = np.minimum(at, max(self.node[-1].size - 1, 0))
         return at, (self.node[-1][at] == key) if self.node[-1].size else np.zeros(at.size, bool)
 
+    def choose_cells(self, key: KeyArray) -> KeyArray:
+        """Choose the cells of a region that say its errors: uint64[m], m above 0.
+
+        These are those with people. Where nobody was released, cells of one node have the same, so
+        that one of each says all. Of several cells there are always several, as the errors of a
+        single one are others.
+        """
+        _, some = self.find(key)
+        if not some.any():
+            some[np.unique(key // np.uint64(self.strides[-2]), return_index=True)[1]] = True
+        if some.sum() == 1 < some.size:
+            some[np.argmin(some)] = True
+        return key[some]
+
 
 @dataclass(frozen=True, eq=False)
 class TreeErrors:

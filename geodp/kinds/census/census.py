@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import USUAL, Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Derived, Figures
+from geodp.accuracy.part_errors import MapTree
 from geodp.errors import Rule, UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint as Parts
@@ -228,21 +229,31 @@ class Census(JointRelease[CensusCard]):
     ) -> list[dict[str, Estimate]]:
         """Estimate every column in regions, given the populations there."""
         estimates: list[dict[str, Estimate]] = [{} for _ in regions]
+        cells = self._choose_cells(regions)
         for one in self.index.columns:
-            totals = populations[self.margins.population(one.table)]
-            errors = self.releases[one.table].parts
-            for named, region, total in zip(estimates, regions, totals, strict=True):
-                named[one.name] = (
-                    total
-                    if errors is None
-                    else errors.estimate_sum(
-                        region.key,
-                        self.number_parts(one),
-                        int(self.count_cells(one, region.key).sum()),
-                        total,
-                    )
-                )
+            population = self.margins.population(one.table)
+            errors, totals = self.releases[one.table].parts, populations[population]
+            for named, key, total in zip(estimates, cells[population], totals, strict=True):
+                if errors is None:
+                    named[one.name] = total
+                    continue
+                parts, count = self.number_parts(one), int(self.count_cells(one, key).sum())
+                named[one.name] = errors.estimate_sum(key, parts, count, total)
         return estimates
+
+    def _choose_cells(self, regions: Sequence[Region]) -> dict[str, list[KeyArray]]:
+        """Choose the cells of regions that say errors of parts, by population."""
+        errors = {one.name: self.releases[one.name].parts for one in self.margins.margins}
+        trees = {name: list[MapTree]() for name in self.margins.populations}
+        for name, one in errors.items():
+            if one is not None:
+                trees[self.margins.population(name)].append(one.split.tree)
+        cells: dict[str, list[KeyArray]] = {}
+        for name, listed in trees.items():
+            finest = min(listed, key=lambda tree: tree.strides[-2], default=None)
+            keys = [region.key for region in regions]
+            cells[name] = keys if finest is None else [finest.choose_cells(key) for key in keys]
+        return cells
 
     def list_figures(
         self,
@@ -271,7 +282,7 @@ class Census(JointRelease[CensusCard]):
             return [*figures]
         errors = {name: one.parts for name, one in self.releases.items()}
         known = {name: one for name, one in errors.items() if one is not None}
-        pairs = PairErrors(self.margins, known, listed, populations)
+        pairs = PairErrors(self.margins, known, self._choose_cells(listed), populations)
         for mark, named, combine in (
             ("/", shares, pairs.divide),
             ("-", differences, pairs.subtract),

@@ -13,10 +13,9 @@ import numpy as np
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Bounds, divide
 from geodp.accuracy.part_pairs import PartSum, correlate, divide_parts, subtract_parts
-from geodp.grid.region import Region
 from geodp.kinds.census.margins import Margins
 from geodp.release.estimates import PartErrors
-from geodp.typing import FloatArray, IntArray
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,16 +88,22 @@ class PairErrors:
     margins : Margins
     errors : mapping of str to PartErrors
         Of every margin.
-    regions : sequence of Region
+    cells : mapping of str to sequence of uint64[m]
+        Of each population the cells of n regions that its errors follow from.
     totals : mapping of str to sequence of Estimate
         Of the populations, in the regions.
     """
 
     margins: Margins
     errors: Mapping[str, PartErrors]
-    regions: Sequence[Region]
+    cells: Mapping[str, Sequence[KeyArray]]
     totals: Mapping[str, Sequence[Estimate]]
     _sides: dict[tuple[str, bytes], PartSum] = field(default_factory=dict)
+
+    @property
+    def _none(self) -> FloatArray:
+        """Zeros, one for each region."""
+        return np.zeros(len(next(iter(self.cells.values()))))
 
     @cached_property
     def bounds(self) -> dict[str, Interval]:
@@ -114,14 +119,14 @@ class PairErrors:
         return self._sides[named]
 
     def _make_side(self, one: ColumnParts) -> PartSum:
-        total = self.bounds[self.margins.population(one.table)]
-        nothing = np.zeros(len(self.regions))
+        population = self.margins.population(one.table)
+        total, nothing = self.bounds[population], self._none
         if not one.parts.size:
             return PartSum(nothing, nothing, nothing, nothing, nothing)
         if one.parts.size == self.margins.list_parts(one.table).size:
             return PartSum(total.value, nothing + 1, nothing, nothing, nothing)
         sums = self.errors[one.table].add_up(one.parts)
-        keys = [region.key for region in self.regions]
+        keys = self.cells[population]
         return PartSum.of(sums.count_regions(keys), sums.of_regions(keys), total)
 
     def _alone(self, one: ColumnParts) -> Bounds:
@@ -147,7 +152,7 @@ class PairErrors:
         paths = [[each.name for each in self.margins.path(name.table)] for name in (one, other)]
         shared = [first for first, second in zip(*paths, strict=False) if first == second]
         if not shared:
-            return np.zeros(len(self.regions))
+            return self._none
         product = [self._share_error(each, shared[-1]) for each in (one, other)]
         sizes = np.sqrt(self.side(one).variance * self.side(other).variance)
         worst = np.divide(product[0] * product[1], sizes, out=np.ones_like(sizes), where=sizes > 0)
@@ -156,10 +161,7 @@ class PairErrors:
     def _share_error(self, one: ColumnParts, table: str) -> FloatArray:
         """Bound the standard error that a sum has, given the total, from those of a table above."""
         path = self.margins.path(one.table)[len(self.margins.path(table)) :]
-        of, error = (
-            one.parts // prod(len(each.labels) for each in path),
-            np.zeros(len(self.regions)),
-        )
+        of, error = one.parts // prod(len(each.labels) for each in path), self._none
         for part in np.unique(of):
             inside, whole = (
                 ColumnParts(one.table, one.parts[of == part]),
