@@ -52,6 +52,11 @@ def find_modules(name: str) -> Iterator[ModuleType]:
             yield import_module(f"geodp.{home}.{name}")
 
 
+def list_of_parts(name: str, listed: str) -> list[Any]:
+    """Return what the modules of this name list under another, such as FILE_QUESTIONS of options."""
+    return [one for module in find_modules(name) for one in getattr(module, listed, ())]
+
+
 def list_files(folder: str) -> dict[str, str]:
     """Return the files of a folder that parts have, and import nothing.
 

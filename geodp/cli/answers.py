@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from geodp.cli.output import quote
 from geodp.errors import UsageError
 from geodp.options.file_question import COUNTS
+from geodp.registry import list_of_parts
 
 if TYPE_CHECKING:
     from geodp.cli.options import StrictCommand
@@ -29,11 +30,10 @@ def find_command(words: str) -> StrictCommand | None:
     UsageError for one that answers no question.
     """
     from geodp.cli import geodp
-    from geodp.release.file_answers import list_file_questions
 
     if words == COUNTS:
         return None
-    known = sorted({one.command for one in list_file_questions()})
+    known = sorted({one.command for one in list_of_parts("options", "FILE_QUESTIONS")})
     if words not in known:
         listed = ", ".join(map(quote, (COUNTS, *known)))
         raise UsageError(

@@ -23,7 +23,7 @@ from geodp.options.file_question import (
     WHERE,
     FileQuestion,
 )
-from geodp.registry import find_modules
+from geodp.registry import list_of_parts
 from geodp.release.periods import find_period
 
 
@@ -72,7 +72,7 @@ def list_answers(description: Mapping[str, Any], files: Sequence[FilePath]) -> l
         return []
     table = tables[0]
     answers, dated = [], _are_dated(files)
-    for one in list_file_questions():
+    for one in list_of_parts("options", "FILE_QUESTIONS"):
         place = _name_place(roles, table, one) if one.located else {}
         if not one.fits(roles) or place is None or (one.dated and not dated):
             continue
@@ -100,12 +100,6 @@ def are_trips(description: Mapping[str, Any]) -> bool:
     """Return whether rows are trips, which have two places."""
     ends = ("ends", "cells_of_ends", "destination")
     return any(table[one] for table in description.get("tables", ()) for one in ends)
-
-
-def list_file_questions() -> list[FileQuestion]:
-    """List the questions of all kinds."""
-    stated = (getattr(module, "FILE_QUESTIONS", ()) for module in find_modules("options"))
-    return [*chain.from_iterable(stated)]
 
 
 def _are_dated(files: Sequence[FilePath]) -> bool:
