@@ -53,7 +53,7 @@ def find_modules(name: str) -> Iterator[ModuleType]:
 
 
 def list_of_parts(name: str, listed: str) -> list[Any]:
-    """Return what the modules of this name list under another, such as FILE_QUESTIONS of options."""
+    """Return what the modules of this name list, such as FILE_QUESTIONS of options."""
     return [one for module in find_modules(name) for one in getattr(module, listed, ())]
 
 

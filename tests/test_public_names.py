@@ -23,6 +23,7 @@ INTERNAL = {
         "geodp.kinds.amounts.kind.AmountsGuarantee",
         "geodp.kinds.amounts.kind.StatedAmount",
         "geodp.kinds.amounts.kind.StatedAmountsPrior",
+        "geodp.kinds.amounts.kind.StatedRelation",
         "geodp.kinds.amounts.kind.AmountsSeriesGuarantee",
         "geodp.kinds.census.kind.StatedGiven",
         "geodp.kinds.flows.kind.FlowsGuarantee",

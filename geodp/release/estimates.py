@@ -245,7 +245,7 @@ class PartErrors:
         return (own, *intervals_around(*numbers, (low, high)))
 
     @property
-    def rows(self) -> PartRows:
+    def rows(self) -> RowErrors:
         """The errors of the table for files."""
         return PartRows(nan, self, self)
 

@@ -29,7 +29,7 @@ from geodp.kinds.amounts.kind import (
     SUM,
     AmountsCard,
     AmountsGuarantee,
-    Relation,
+    RecordRelation,
     StatedAmount,
     StatedAmountsPrior,
     StatedRelation,
@@ -85,7 +85,7 @@ BOTH_PROOF = (
 WEIGHTS_PROOF = "a record of weight w counts as w such records"
 """Addition to each proof where records have weights."""
 
-RELATED: Mapping[Relation, str] = {
+RELATED: Mapping[RecordRelation, str] = {
     "same": "The given release counts the same persons as this input, each of whom has one record, "
     "was published, and was charged",
     "part": "The given release counts all persons of this input, of whom a part have one record "
@@ -93,7 +93,7 @@ RELATED: Mapping[Relation, str] = {
 }
 """The assumption on the persons who were published before, by their relation."""
 
-AGREES: Mapping[Relation, str] = {
+AGREES: Mapping[RecordRelation, str] = {
     "same": "Records are the persons of the given release.",
     "part": "Records are at most the persons of the given release.",
 }

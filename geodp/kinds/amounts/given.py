@@ -16,7 +16,7 @@ import numpy as np
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.amounts.kernels import LEAST, divide
-from geodp.kinds.amounts.kind import Relation, StatedRelation
+from geodp.kinds.amounts.kind import RecordRelation, StatedRelation
 from geodp.kinds.census.given import Given, open_given
 from geodp.privacy.event import Measurement
 from geodp.typing import IntArray, KeyArray
@@ -67,7 +67,7 @@ class RelatedPersons:
     """
 
     given: Given
-    relation: Relation
+    relation: RecordRelation
 
     @property
     def noise(self) -> str:
@@ -95,9 +95,9 @@ def relate_persons(keeping: Keeping, grid: Grid, event: Measurement) -> RelatedP
         if source is not None or relation is not None:
             raise UsageError(ALONE)
         return None
-    if relation not in get_args(Relation):
+    if relation not in get_args(RecordRelation):
         raise UsageError(RELATION)
-    chosen: Relation = "same" if relation == "same" else "part"
+    chosen: RecordRelation = "same" if relation == "same" else "part"
     return RelatedPersons(open_given(path, source, grid, event), chosen)
 
 

@@ -141,7 +141,7 @@ class StatedAmountsPrior:
         return any(level.reliability > 0 for one in self.streams for level in one.levels)
 
 
-Relation = Literal["same", "part"]
+RecordRelation = Literal["same", "part"]
 """Whether every person of a given release has one record, or a part of them."""
 
 
@@ -152,11 +152,11 @@ class StatedRelation:
     Attributes
     ----------
     relation : {"same", "part"}
-        See :data:`Relation`; the operator vouches for it.
+        See :data:`RecordRelation`; the operator vouches for it.
     release : StatedGiven
     """
 
-    relation: Relation
+    relation: RecordRelation
     release: StatedGiven
 
 

@@ -19,7 +19,7 @@ from geodp.kinds.amounts.amounts import Amounts, preview_amounts, with_drawn
 from geodp.kinds.amounts.declaring import AmountsPrior, AnyPrior, declare_prior
 from geodp.kinds.amounts.given import NOT_WITH, Keeping, relate_persons
 from geodp.kinds.amounts.joint import require_columns
-from geodp.kinds.amounts.kind import Relation, StatedAmountsPrior
+from geodp.kinds.amounts.kind import RecordRelation, StatedAmountsPrior
 from geodp.kinds.amounts.records import LIMITS, AmountRecords, read_records
 from geodp.kinds.amounts.scale import exact
 from geodp.kinds.amounts.streams import (
@@ -76,7 +76,7 @@ def publish(
     prior_source: str | None = None,
     given: str | Path | None = None,
     given_source: str | None = None,
-    relation: Relation | None = None,
+    relation: RecordRelation | None = None,
     **options: Any,
 ) -> Amounts:
     """Release how many records there are in every cell, and the sum, mean and median of amounts.

@@ -142,7 +142,8 @@ QUERY = joined(
 
 _WHOM = (
     "Whom does the guarantee protect? With --protect household, a household with all of its "
-    "members; with --protect person and --contribution, one person, whose numbers are more accurate."
+    "members; with --protect person and --contribution, one person, whose numbers are more "
+    "accurate."
 )
 
 FILE_QUESTIONS = (
