@@ -184,6 +184,7 @@ def _error(release: BaseRelease) -> StatedError:
     about = "one isolated populous cell, which the clamp lowers"
     settlement = method.isolated_block(grid, event)
     labels = describe(method, grid, event, release.people)
+    sums = () if release.parts is None else release.parts.map.expected_error()
     return StatedError(
         meaning=meaning,
         holds=holds,
@@ -198,6 +199,7 @@ def _error(release: BaseRelease) -> StatedError:
         else read_plain(StatedLabels, labels, "expected_error.attributes"),
         cells=state_cells(release),
         settlements=release.settlements,
+        sums=tuple(StatedBlock(**block) for block in sums) or None,
     )
 
 

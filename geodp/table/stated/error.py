@@ -210,6 +210,9 @@ class StatedError:
         None where there are no standard errors, and in cards of earlier versions.
     settlements : StatedSettlements or None
         None where nothing was simulated, or not on one map.
+    sums : tuple of StatedBlock or None
+        Of sums over all labels, by number of cells of the map, where parts of cells have errors of
+        their own, which depend on the release; else None.
     """
 
     meaning: str
@@ -223,6 +226,12 @@ class StatedError:
     attributes: StatedLabels | None
     cells: StatedCells | None = None
     settlements: StatedSettlements | None = None
+    sums: tuple[StatedBlock, ...] | None = None
+
+    @property
+    def known(self) -> tuple[StatedBlock, ...]:
+        """Errors of blocks, or of their sums over labels; empty where none are known."""
+        return self.blocks or self.sums or ()
 
     @property
     def largest(self) -> float | None:

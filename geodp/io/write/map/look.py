@@ -246,7 +246,7 @@ def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list
         what = captions.cell if cells == 1 else captions.pixel.format(cells=cells)
     margins_of_panels = [panel.margin for panel in panels]
     # Without closed forms, a number would only hold for the data at hand.
-    if error.blocks is None:
+    if not error.known:
         lines = [captions.unknown]
     elif None in margins_of_panels:
         lines = [captions.no_form.format(what=what)]

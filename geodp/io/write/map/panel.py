@@ -203,16 +203,25 @@ def _outside(grid: Grid, frame: Frame, first: tuple[int, int]) -> NDArray[np.boo
 def _margins(grid: Grid, frame: Frame, card: Card) -> list[float]:
     """Return the 95 % margins of squares of 2 x 2 blocks, 4 x 4 and on, as far as they are known.
 
-    None are of a map with attributes or of pairs, and of one whose squares are no ranges of keys.
+    None are of pairs, and of a map whose squares are no ranges of keys.
     """
-    if len(grid.shape) > 2 or not grid.order.follows_map or any(grid.order.offset):
-        return []
-    known = {one.cells: float(Z * one.standard_error) for one in card.expected_error.blocks or ()}
-    margins, side = [], 2 * frame.block
+    known, side = _margins_of_squares(grid, card), 2 * frame.block
+    margins = []
     while side**2 in known and side < 2 * max(frame.place.rows, frame.place.cols):
         margins.append(known[side**2])
         side *= 2
     return margins
+
+
+def _margins_of_squares(grid: Grid, card: Card) -> dict[int, float]:
+    """Return the 95 % margins of squares of cells, by their number, if they are ranges of keys."""
+    error = card.expected_error
+    # With labels, cells of a map are ranges of keys, of which the sums are stated, if any.
+    if not grid.order.follows_map or any(grid.order.offset):
+        return {}
+    if len(grid.shape) > 2 and error.sums is None:
+        return {}
+    return {one.cells: float(Z * one.standard_error) for one in error.known}
 
 
 def _believe(
@@ -287,7 +296,9 @@ def _widen(
 
 def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | None, float | None]:
     """Return how many counts a pixel sums, and their 95 % margin; None if the card lacks them."""
-    error = card.expected_error
+    error, cells = card.expected_error, frame.block**2
+    if error.sums is not None:
+        return cells, _margins_of_squares(grid, card).get(cells)
     if frame.block == Frame.of(grid, number).block:
         of_map = error.map[number]
         standard_error = of_map.standard_error if error.blocks is not None else None
@@ -297,6 +308,6 @@ def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | No
     if len(grid.shape) > 2 or (frame.block > 1 and not follows_map):
         return None, None
     for one in error.blocks or ():
-        if one.cells == frame.block**2:
-            return one.cells, float(Z * one.standard_error)
+        if one.cells == cells:
+            return cells, float(Z * one.standard_error)
     return (1, None) if frame.block == 1 else (None, None)
