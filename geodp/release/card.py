@@ -184,7 +184,8 @@ def _error(release: BaseRelease) -> StatedError:
     about = "one isolated populous cell, which the clamp lowers"
     settlement = method.isolated_block(grid, event)
     labels = describe(method, grid, event, release.people)
-    sums = () if release.parts is None else release.parts.map.expected_error()
+    intervals = release.intervals()
+    sums = intervals.map.expected_error() if isinstance(intervals, PartErrors) else ()
     return StatedError(
         meaning=meaning,
         holds=holds,

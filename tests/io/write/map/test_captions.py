@@ -89,6 +89,23 @@ def test_what_has_no_closed_form_says_so():
     assert "no closed form" in said_of(release)[0]
 
 
+def test_a_map_by_label_has_the_margins_of_its_sums():
+    """Cells that noise explains are not drawn, though parts of cells have no closed form."""
+    grid = geodp.Grid.regular((64, 64))
+    people = np.zeros((64, 64, 2), np.int64)
+    people[20:24, 20:24] = 500
+    table = geodp.CountTable.from_dense(people, grid.with_attribute("sex", ["f", "m"]))
+    release = geodp.publish(table, epsilon=0.5, contribution=1, key=geodp.NoiseKey(bytes(32)))
+    assert release.method.name == "parts" and release.card().expected_error.blocks is None
+    panel = Panel.of(release.view(), 0)
+    assert panel.margin == pytest.approx(Z * release.parts.map.standard_error(1), rel=1e-5)
+    drawn = panel.believed & (panel.value > 0)
+    assert drawn[20:24, 20:24].all() and drawn.sum() < 20
+    released = release.table.to_dense().sum(axis=2) > 0
+    assert released.sum() > 30  # many of which were drawn before
+    assert f"±{panel.margin:,.0f} where" in said_of(release)[0]
+
+
 @pytest.mark.parametrize("labels", [(), ("f", "m")])
 def test_blocks_of_many_cells_have_the_error_of_the_block(labels):
     """On large maps a pixel is a node of the tree, and its cells are not looked at one by one."""
