@@ -5,6 +5,7 @@ const Z = 1.96;
 const LAPLACE_Z = 2.118;
 const HIDDEN = 0.35;
 const FEW = 0.25;
+const ALONE = 6;
 const WEAK = 1.5;
 const MOVED = 2.1;
 const DROPPED = 0.4;
@@ -62,8 +63,13 @@ class ClosedForm {
     // The part of each node that is in the region: of all its children, and of those with people.
     let [every, some] = [0, 0].map(() => new Float64Array(key.length).fill(1));
     let stride = 1;
+    // A settlement that stands alone: few people in its nodes, or around them. A single cell keeps
+    // the interval that files have.
+    let [people, around, alone] = [this.countNodes(node, stride), 0, key.length > 1];
     for (let level = this.fanouts.length - 1; level >= 0; level--) {
       const fanout = this.fanouts[level];
+      const limit = ALONE * Math.sqrt(this.variances[level + 1]);
+      const few = key.length > 1 && people < limit;
       const groups = groupByParent(node, fanout);
       const parts = groups.map(([parent, first, end]) => {
         const all = every.subarray(first, end);
@@ -78,36 +84,52 @@ class ClosedForm {
         const mean = addUp(all, (part) => part) / possible;
         const squares = addUp(all, (part) => (part - mean) ** 2);
         found.variance += this.variances[level + 1] * (squares + (possible - all.length) * mean ** 2);
-        return [mean, this.nonnegative ? this.apportion(found, level, children, mean) : mean];
+        return [mean, this.nonnegative ? this.apportion(found, level, children, mean, few) : mean];
       });
       node = Float64Array.from(groups, ([parent]) => parent);
       [every, some] = [0, 1].map((kind) => Float64Array.from(parts, (each) => each[kind]));
       stride *= fanout;
+      const above = this.countNodes(node, stride);
+      alone &&= above - people < limit;
+      if (alone) around += above - people;
+      people = above;
     }
+    if (around > 0) found.moved = Math.min(found.moved, -around);
+    found.clamped ||= around > 0;
     found.variance += this.variances[0] * every[0] ** 2;
     found.kept += this.variances[0] * some[0] ** 2;
     found.fourth += (this.fourths[0] || 0) * some[0] ** 4;
     return found;
   }
 
-  /** The children of a node that hold cells: the part of each in the region, and its people. */
+  /** People released in nodes of so many keys. */
+  countNodes(node, stride) {
+    return addUp(node, (one) => this.sums.of(one, stride));
+  }
+
+  /**
+   * The children of a node that hold cells: the part of each in the region, its people, and whether
+   * the region touches it.
+   */
   list(start, fanout, stride, touched, parts) {
     const found = [];
     let next = 0;
     for (let child = start; child < start + fanout; child++) {
-      const part = touched[next] === child ? parts[next++] : 0;
+      const isTouched = touched[next] === child;
+      const part = isTouched ? parts[next++] : 0;
       if (this.skips && !this.grid.overlaps(child, stride)) continue;
-      found.push({ part, count: this.sums.of(child, stride) });
+      found.push({ part, count: this.sums.of(child, stride), isTouched });
     }
     return found;
   }
 
   /**
-   * Add what the children of a node add to the errors.
+   * Add what the children of a node add to the errors; `few`: whether few people were released in
+   * the nodes of the region.
    *
    * @returns the part of the node that is in the region, of the children with people.
    */
-  apportion(found, level, children, every) {
+  apportion(found, level, children, every, few) {
     const own = this.variances[level + 1];
     const [threshold, scale] = this.drops[level] || [0, 0];
     const listed = children.filter(({ count }) => count > 0);
@@ -128,7 +150,11 @@ class ClosedForm {
     const share = listed.length / children.length;
     const hidden = HIDDEN * share * Math.min(share / FEW, 1) * own;
     const unseen = hidden + DROPPED_SQUARE * dropped ** 2;
-    found.hidden += unseen * addUp(zero, ({ part }) => (part - mean) ** 2);
+    found.hidden += addUp(zero, ({ part, isTouched }) => {
+      const usual = unseen * (part - mean) ** 2;
+      // All people who are hidden in the nodes of a settlement are its own.
+      return few && isTouched ? Math.max(usual, own) : usual;
+    });
     found.moved -= DROPPED * dropped * addUp(zero, ({ part }) => part - mean);
     found.clamped ||= zero.length > 0;
     return mean;
