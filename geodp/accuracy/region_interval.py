@@ -176,8 +176,7 @@ def find_errors(
     total[:2] += tree.variances[0] * part**2
     total[2] += tree.cumulants[0] * part[1] ** 4
     total[4] = np.where(settlement.around > 0, np.minimum(total[4], -settlement.around), total[4])
-    clamped = (total[5] > 0) | (settlement.around > 0) | sums.is_empty
-    return RegionErrors(total[:-1], clamped)
+    return RegionErrors(total[:-1], (total[-1] > 0) | sums.is_empty)
 
 
 @dataclass

@@ -19,6 +19,7 @@ from geodp.io.folder.formats import choose_exports, find_formats, write_exports
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS
 from geodp.io.write.tables import RowErrors
+from geodp.release.estimates import PartRows
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139, 35, 140.5, 36))
 BY_SEX = GRID.with_attribute("sex", ["female", "male"])
@@ -65,6 +66,7 @@ class Work:
         self._format = "none"
         self._patches = [
             self._counting(ROWS, RowErrors, "columns"),
+            self._counting(ROWS, PartRows, "columns"),
             self._counting(CODES, type(grid.names), "format"),
             self._counting(INTERVALS, ClampedIntervals, "of"),
             self._counting(INTERVALS, PlainIntervals, "of"),

@@ -95,7 +95,6 @@ class ClosedForm {
       people = above;
     }
     if (around > 0) found.moved = Math.min(found.moved, -around);
-    found.clamped ||= around > 0;
     found.variance += this.variances[0] * every[0] ** 2;
     found.kept += this.variances[0] * some[0] ** 2;
     found.fourth += (this.fourths[0] || 0) * some[0] ** 4;
