@@ -17,7 +17,7 @@ import geodp
 from bench.inputs.public import load, load_households
 from bench.suites.households import MAX_SIZE
 from bench.suites.table import key_of, squares
-from bench.suites.together_more import compare_amounts, compare_sizes
+from bench.suites.together_more import SIDES, compare_amounts, compare_errors, compare_sizes
 from bench.tables import fill, markdown, table
 from geodp.kinds.census.inputs import status_columns
 from geodp.kinds.census.kind import Column
@@ -34,9 +34,6 @@ of incomes that agree with a given map of persons, made up as for `amounts`."""
 
 SAVED = Path(__file__).parents[1] / "results" / "together.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "census.md"
-
-SIDES = (1, 4, 16, 64)
-"""Cells on a side of squares whose errors are measured."""
 
 COVERED, SQUARES, SEED = 3, 300, 20201001
 """Trials whose intervals are measured, and most squares of each side in each."""
@@ -162,18 +159,7 @@ def compare(tables: Tables, trials: int, *, parts: bool) -> list[dict[str, Any]]
         release = publish(tables, trial, parts=parts, epsilon=epsilon)
         one.append(errors_of(densify(release), tables.truth))
         seconds += middle - start, time.process_time() - middle
-    rows = []
-    for name in one[0]:
-        mean = [np.mean([each[name] for each in some], axis=0) for some in (one, apart)]
-        row: dict[str, Any] = {"products": 2 + parts, "quantity": name}
-        for number, side in enumerate(SIDES):
-            row |= {
-                f"{side * side}": mean[0][number],
-                f"{side * side} apart": mean[1][number],
-                f"{side * side} ratio": mean[0][number] / mean[1][number],
-            }
-        rows.append(row)
-    return rows
+    return [{"products": 2 + parts, **row} for row in compare_errors(one, apart)]
 
 
 def disagree(tables: Tables) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ FEWEST = 500
 """Least records of a square whose mean is compared."""
 
 Trial = Callable[[int], dict[str, list[float]]]
+
+Errors = Sequence[Mapping[str, Sequence[float]]]
+"""Errors of trials by quantity and side."""
 
 
 def compare_sizes(folder: Path | None, trials: int) -> list[dict[str, Any]]:
@@ -112,9 +115,13 @@ def _mean_error(number: IntArray, total: IntArray, true: IntArray, sums: IntArra
 def list_ratios(together: Trial, apart: Trial, trials: int) -> list[dict[str, Any]]:
     """List the errors of both by quantity and side, and their ratios."""
     one, other = ([made(trial) for trial in range(trials)] for made in (together, apart))
-    rows = []
+    return [*compare_errors(one, other)]
+
+
+def compare_errors(one: Errors, apart: Errors) -> Iterator[dict[str, Any]]:
+    """Yield mean errors of trials of one release and of releases apart, and their ratios."""
     for name in one[0]:
-        mean = [np.mean([each[name] for each in some], axis=0) for some in (one, other)]
+        mean = [np.mean([each[name] for each in some], axis=0) for some in (one, apart)]
         row: dict[str, Any] = {"quantity": name}
         for number, side in enumerate(SIDES):
             row |= {
@@ -122,5 +129,4 @@ def list_ratios(together: Trial, apart: Trial, trials: int) -> list[dict[str, An
                 f"{side * side} apart": mean[1][number],
                 f"{side * side} ratio": mean[0][number] / mean[1][number],
             }
-        rows.append(row)
-    return rows
+        yield row

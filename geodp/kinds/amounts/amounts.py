@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -136,6 +137,11 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         """The public folder of the earlier release that a copy of is enclosed, by its name."""
         return {} if self.given is None else dict.fromkeys(self.index.enclosed, self.given)
 
+    @cached_property
+    def _persons(self) -> Release | None:
+        """The persons of the enclosed release; None where there are none."""
+        return None if self.given is None else choose_persons(open_written(self.given))
+
     @property
     def constraints(self) -> tuple[Constraint[Amounts], ...]:
         """Sentences that hold in every cell, with their checks."""
@@ -226,7 +232,7 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         if self.given is None or stated is None:
             require(not method.given and self.given is None and stated is None, other)
             return None
-        persons = choose_persons(open_written(self.given))
+        persons = self._persons
         require(persons is not None and isinstance(persons.event, Measurement), other)
         assert persons is not None
         own = cast(Measurement, persons.event)
@@ -404,7 +410,7 @@ def list_constraints(
 def _agree(release: Amounts) -> bool:
     """Test whether records of every cell are the given persons, or at most these."""
     related = release.index.related
-    persons = None if release.given is None else choose_persons(open_written(release.given))
+    persons = release._persons
     if related is None or persons is None:
         return False
     number, most = release.count.table, persons.table
